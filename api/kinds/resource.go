@@ -1,0 +1,134 @@
+package kinds
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Resource is what the generic verbs know about one resource of one group.
+// Two Resources may share a Prefix and a Hub: Event is served by the core
+// group and by events.k8s.io, and stored once.
+type Resource struct {
+	Group      string   // "" for the core group
+	Name       string   // plural, lower case: pods
+	Singular   string   // pod
+	Kind       string   // Pod
+	ShortNames []string // po
+	Categories []string // all
+	Namespaced bool
+
+	// Verbs in discovery's order; a verb that is not listed answers 405.
+	Verbs []string
+
+	// Versions in order of preference; the first is discovery's preferred one.
+	Versions []*Version
+
+	// Hub is the version that is stored and that every Strategy function sees.
+	// It need not be of this Group (events.k8s.io stores the core Event).
+	Hub *Version
+
+	// Prefix of the keys, etcd's own: /registry/pods. Then /NAMESPACE/NAME,
+	// or /NAME for cluster-scoped kinds. "" for a resource that stores nothing.
+	Prefix string
+
+	// StorageVersionHash is what discovery prints for clients that migrate storage.
+	StorageVersionHash string
+
+	Strategy     *Strategy
+	Subresources []*Subresource
+
+	// Create serves POST for a resource that stores nothing: reviews, bindings.
+	Create CreateFunc
+
+	// Read serves get and list for a resource that stores nothing (componentstatuses): a
+	// name gives one object, "" gives the list.
+	Read func(r *Context, name string) (runtime.Object, error)
+
+	// Custom marks a resource made by a CustomResourceDefinition: its objects are
+	// unstructured.
+	Custom bool
+}
+
+// Version is one served version of a resource.
+type Version struct {
+	GVK     schema.GroupVersionKind
+	New     func() runtime.Object
+	NewList func() runtime.Object
+
+	// ToHub and FromHub convert between this version and Resource.Hub; nil when they are the same.
+	ToHub   func(in runtime.Object) (runtime.Object, error)
+	FromHub func(hub runtime.Object) (runtime.Object, error)
+
+	// Deprecated is the text of the Warning header, "" when not deprecated.
+	Deprecated string
+}
+
+// Subresource is a path below an object: pods/web-1/status.
+type Subresource struct {
+	Name  string                  // status
+	GVK   schema.GroupVersionKind // of the body; discovery prints group and version only where they differ from the parent's
+	Verbs []string
+
+	// Strategy is set when the subresource reads and writes the parent object
+	// itself (status, approval, ephemeralcontainers, resize, finalize).
+	Strategy *Strategy
+
+	// Scale is set for the scale subresource.
+	Scale *Scale
+
+	// Create serves POST: eviction, binding, token. r.Name is the parent's name.
+	Create CreateFunc
+
+	// Connect marks log, exec, attach, portforward and proxy: api/stream serves them.
+	Connect bool
+}
+
+// CreateFunc serves a POST whose body is not stored as such.
+type CreateFunc func(r *Context, in runtime.Object) (runtime.Object, error)
+
+// Scale maps autoscaling/v1 Scale on a hub object.
+type Scale struct {
+	Get func(obj runtime.Object) (spec, status int32, selector string, err error)
+	Set func(obj runtime.Object, replicas int32) error
+}
+
+// GroupResource names the resource as apimachinery does.
+func (r *Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Name}
+}
+
+// Version finds a served version by name, nil when it is not served.
+func (r *Resource) Version(name string) *Version {
+	for _, v := range r.Versions {
+		if v.GVK.Version == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Subresource finds a subresource by name, nil when there is none.
+func (r *Resource) Subresource(name string) *Subresource {
+	for _, s := range r.Subresources {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Key is the etcd key of an object.
+func (r *Resource) Key(namespace, name string) string {
+	if r.Namespaced {
+		return r.Prefix + "/" + namespace + "/" + name
+	}
+	return r.Prefix + "/" + name
+}
+
+// Range is the prefix of all keys of the resource, in one namespace or ("") in all.
+func (r *Resource) Range(namespace string) string {
+	if r.Namespaced && namespace != "" {
+		return r.Prefix + "/" + namespace + "/"
+	}
+	return r.Prefix + "/"
+}

@@ -1,0 +1,162 @@
+package kubelet
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Runtime runs sandboxes and containers for one or more nodes. It is modelled
+// on the CRI's RuntimeService and ImageService, cut to what the kubelet here
+// needs; docker/ and controllers/kubelet/simulated implement it. Calls may take long and must obey ctx.
+type Runtime interface {
+	// Name is what container IDs start with and nodes report: docker, simulated.
+	Name() string
+	Version(ctx context.Context) (string, error) // an error means that the engine is not there now
+
+	// List gives every sandbox of this cluster with its containers (all attempts that are kept), also those that an
+	// earlier process started: adoption after a restart begins here.
+	List(ctx context.Context) ([]Sandbox, error)
+	// Events closes when the engine goes away; each value names a pod whose containers changed.
+	Events(ctx context.Context) (<-chan types.UID, error)
+
+	// RunSandbox makes the pod's network and namespaces and gives its IPs. It is idempotent for a pod UID and attempt.
+	RunSandbox(ctx context.Context, pod *corev1.Pod) (Sandbox, error)
+	// StopSandbox kills what still runs in it and frees the network; RemoveSandbox also forgets containers, logs and volumes.
+	StopSandbox(ctx context.Context, uid types.UID) error
+	RemoveSandbox(ctx context.Context, uid types.UID) error
+
+	// PullImage makes the image present; ImagePresent asks without pulling.
+	ImagePresent(ctx context.Context, image string) (bool, error)
+	PullImage(ctx context.Context, image string, auths []RegistryAuth) error
+
+	// StartContainer creates and starts one attempt of a container.
+	StartContainer(ctx context.Context, c ContainerConfig) (string, error)
+	// StopContainer sends the stop signal, waits up to grace, then kills.
+	StopContainer(ctx context.Context, id string, grace time.Duration) error
+	RemoveContainer(ctx context.Context, id string) error
+
+	// Exec runs a command; a non-zero exit status is an *ExitError.
+	Exec(ctx context.Context, id string, command []string, s Streams) error
+	Attach(ctx context.Context, id string, s Streams) error
+	// Logs writes the container's log; it returns at the end, or with Follow when the container has ended.
+	Logs(ctx context.Context, id string, o LogOptions, stdout, stderr io.Writer) error
+	// Dial connects to a port inside the pod's network (port-forward, proxy, probes).
+	Dial(ctx context.Context, uid types.UID, network string, port int32) (io.ReadWriteCloser, error)
+}
+
+// Sandbox is a pod as the runtime has it.
+type Sandbox struct {
+	PodUID     types.UID
+	Namespace  string
+	Name       string
+	Node       string // the node it was started for
+	ID         string
+	Ready      bool
+	IPs        []string
+	Created    time.Time
+	Containers []Container
+}
+
+// State of a container.
+type State string
+
+// The states, as in the CRI.
+const (
+	StateCreated State = "created"
+	StateRunning State = "running"
+	StateExited  State = "exited"
+)
+
+// Container is one attempt of a container of a pod.
+type Container struct {
+	ID       string // with the runtime's prefix: docker://...
+	Name     string // of the container in the pod
+	Attempt  int    // 0 first; restartCount
+	Image    string
+	ImageID  string
+	State    State
+	Created  time.Time
+	Started  time.Time
+	Finished time.Time
+	ExitCode int32
+	Reason   string // OOMKilled, Completed, Error
+	Message  string // the termination message
+	SpecHash string
+}
+
+// ContainerConfig is all that starting one attempt needs, with everything resolved: no config map is read any more.
+type ContainerConfig struct {
+	Pod       *corev1.Pod
+	Container *corev1.Container
+	Attempt   int
+	Env       []EnvVar
+	Mounts    []Mount
+	SpecHash  string
+	// TerminationMessagePath of the container is read when it exits.
+}
+
+// EnvVar is one resolved variable.
+type EnvVar struct{ Name, Value string }
+
+// Mount is one resolved mount: exactly one of HostPath, EmptyDir and Files is set.
+type Mount struct {
+	Volume      string // the volume's name in the pod
+	Path        string // in the container
+	SubPath     string
+	ReadOnly    bool
+	HostPath    string
+	EmptyDir    *corev1.EmptyDirVolumeSource
+	Files       []File // configMap, secret, downwardAPI, projected: the content; changed content is written again through UpdateFiles
+	Propagation string
+}
+
+// File is one file of a volume.
+type File struct {
+	Path string // relative to the mount
+	Data []byte
+	Mode int32
+}
+
+// FilesUpdater is a Runtime that can rewrite the files of a running pod's volumes (config maps change, tokens rotate).
+type FilesUpdater interface {
+	UpdateFiles(ctx context.Context, uid types.UID, volume string, files []File) error
+}
+
+// Streams of exec and attach; nil ones are not connected. Resize gives terminal sizes (width, height).
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	TTY            bool
+	Resize         <-chan TerminalSize
+}
+
+// TerminalSize in characters.
+type TerminalSize struct{ Width, Height uint16 }
+
+// LogOptions are those of pods/log that the runtime can do.
+type LogOptions struct {
+	Follow     bool
+	Timestamps bool
+	Since      time.Time // zero: from the start
+	TailLines  *int64
+	LimitBytes *int64
+}
+
+// RegistryAuth is one credential from an imagePullSecret.
+type RegistryAuth struct{ Registry, Username, Password string }
+
+// ExitError is the exit status of an exec that was not zero.
+type ExitError struct{ Code int }
+
+// ExitStatus makes it an api/stream ExitError.
+func (e *ExitError) ExitStatus() int { return e.Code }
+
+// Error says the status, in the words that kubectl expects.
+func (e *ExitError) Error() string {
+	return "command terminated with exit code " + strconv.Itoa(e.Code)
+}
