@@ -1,0 +1,109 @@
+package common
+
+import (
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversionedvalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Small rules that many kinds use. Each answers with upstream's wording.
+
+// Immutable refuses any change of a value.
+func Immutable(value, old any, path *field.Path) field.ErrorList {
+	return apivalidation.ValidateImmutableField(value, old, path)
+}
+
+// NonNegative refuses numbers below zero.
+func NonNegative(value int64, path *field.Path) field.ErrorList {
+	return apivalidation.ValidateNonnegativeField(value, path)
+}
+
+// Positive refuses numbers below one.
+func Positive(value int64, path *field.Path) field.ErrorList {
+	if value > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value, `must be greater than zero`)}
+}
+
+// LabelSelector checks a selector in its structured form.
+func LabelSelector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {
+	return unversionedvalidation.ValidateLabelSelector(s, unversionedvalidation.LabelSelectorValidationOptions{}, path)
+}
+
+// Labels checks a map of labels (a template's, a selector's).
+func Labels(labels map[string]string, path *field.Path) field.ErrorList {
+	return unversionedvalidation.ValidateLabels(labels, path)
+}
+
+// QualifiedName checks a name with an optional DNS prefix.
+func QualifiedName(value string, path *field.Path) field.ErrorList {
+	return invalid(validation.IsQualifiedName(value), value, path)
+}
+
+// DNSLabel checks a DNS-1123 label.
+func DNSLabel(value string, path *field.Path) field.ErrorList {
+	return invalid(validation.IsDNS1123Label(value), value, path)
+}
+
+// DNSSubdomain checks a DNS-1123 subdomain.
+func DNSSubdomain(value string, path *field.Path) field.ErrorList {
+	return invalid(validation.IsDNS1123Subdomain(value), value, path)
+}
+
+// OneOf refuses a value outside a set, and an empty one as missing. The set is printed in the given order.
+func OneOf[E ~string](value E, path *field.Path, allowed ...E) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	for _, a := range allowed {
+		if value == a {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, value, allowed)}
+}
+
+// MaxBytes refuses a text that is too long.
+func MaxBytes(value string, max int, path *field.Path) field.ErrorList {
+	if len(value) <= max {
+		return nil
+	}
+	return field.ErrorList{field.TooLong(path, "", max)}
+}
+
+// Port checks a port number.
+func Port(value int, path *field.Path) field.ErrorList {
+	return invalid(validation.IsValidPortNum(value), value, path)
+}
+
+func invalid(messages []string, value any, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for _, m := range messages {
+		all = append(all, field.Invalid(path, value, m))
+	}
+	return all
+}
+
+// The validators of metadata.name that a Strategy names.
+
+// NameSubdomain wants a DNS-1123 subdomain, what most kinds want.
+func NameSubdomain(name string, prefix bool) []string {
+	return apivalidation.NameIsDNSSubdomain(name, prefix)
+}
+
+// NameLabel wants a DNS-1123 label.
+func NameLabel(name string, prefix bool) []string { return apivalidation.NameIsDNSLabel(name, prefix) }
+
+// NameLabel1035 wants a DNS-1035 label.
+func NameLabel1035(name string, prefix bool) []string {
+	return apivalidation.NameIsDNS1035Label(name, prefix)
+}
+
+// NamePath wants what can stand as one segment of a URL path.
+func NamePath(name string, prefix bool) []string {
+	return pathvalidation.ValidatePathSegmentName(name, prefix)
+}
