@@ -1,5 +1,5 @@
-// Package stream serves what is not one request and one answer: log, exec,
-// attach, port-forward and the proxies to pods, services and nodes.
+// The port of a node, as the API server needs it.
+
 package stream
 
 import (
