@@ -1,0 +1,26 @@
+-- resourceclaimtemplates: what kubectl get resourceclaimtemplates prints.
+--
+-- view: resourceclaimtemplates
+-- resource: resource.k8s.io/resourceclaimtemplates
+-- keys: /registry/resourceclaimtemplates/NAMESPACE/NAME
+-- columns: name | heading | type | format | priority, then the description
+--   name | Name | string | name | 0
+--     Name must be unique within a namespace. Is required when creating resources, although some resources may
+--     allow a client to request the generation of an appropriate name automatically. Name is primarily
+--     intended for creation idempotence and configuration definition. Cannot be updated. More info:
+--     https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names
+--   age | Age | string | - | 0
+--     CreationTimestamp is a timestamp representing the server time when this object was created. It is not
+--     guaranteed to be set in happens-before order across separate operations. Clients may not set this value.
+--     It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists.
+--     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
+
+CREATE VIEW resourceclaimtemplates_row AS
+SELECT o.id, {{object}},
+  {{age}} AS age
+FROM object AS o;
+
+CREATE VIEW resourceclaimtemplates AS
+SELECT l.namespace, l.name, r.age
+FROM live AS l JOIN resourceclaimtemplates_row AS r USING (id)
+WHERE l.key >= '/registry/resourceclaimtemplates/' AND l.key < '/registry/resourceclaimtemplates0';
