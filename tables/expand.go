@@ -92,6 +92,19 @@ var macros = map[string]macro{
 	"more": {1, `(SELECT coalesce(nullif(group_concat(item, ',') FILTER (WHERE n < 3), ''), '<unset>') || iif(count(*) > 3, ' + ' || (count(*) - 3) || ' more...', '')
     FROM (%1))`},
 
+	// {{time NANOSECONDS}}: a moment as RFC 3339, to the millisecond.
+	"time": {1, "strftime('%Y-%m-%dT%H:%M:%fZ', %1 / 1e9, 'unixepoch')"},
+
+	// {{named KEY}}: the object of a key, also of one that lives no more: pods/default/web-1. The
+	// table resource says which prefix the key has; a key of no resource stays as it is.
+	"named": {1, `(SELECT coalesce((SELECT resource || '/' || substr(k, length(prefix) + 1) FROM resource
+    WHERE prefix < k AND prefix = substr(k, 1, length(prefix)) ORDER BY prefix DESC LIMIT 1), k)
+  FROM (SELECT %1 AS k))`},
+
+	// {{causekey REQUEST}}: the key of the change that a request reacted to, NULL for none.
+	"causekey": {1, `coalesce((SELECT key FROM kv WHERE kv.id = %1.cause_id AND %1.cause_id <> 0),
+    (SELECT key FROM request WHERE revision = %1.cause_revision AND %1.cause_revision <> 0))`},
+
 	// {{paramref}}: what the binding of an admission policy gives it as parameters. A
 	// selector is printed as Go prints the struct, because upstream does.
 	"paramref": {0, `CASE
