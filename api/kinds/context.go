@@ -87,4 +87,5 @@ type Cluster struct {
 	CertificateCA    []byte        // PEM of the cluster's CA, what kube-root-ca.crt holds
 	AdvertiseAddress string
 	SecurePort       int
+	Access           Access // the door: authorizer, RBAC rules, tokens
 }
