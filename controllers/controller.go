@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,10 +20,14 @@ import (
 type Controller struct {
 	// Name is kube-controller-manager's: deployment-controller. It is what
 	// --controllers selects (by its short and its long name), the field manager
-	// of its writes and, as system:serviceaccount:kube-system:NAME, their user.
+	// of its writes.
 	Name string
 
-	// User overrides that user: system:kube-scheduler, system:node:node-1.
+	// Account is the service account of kube-system that its writes are made by, "" when it is
+	// called like the controller: replication-controller, generic-garbage-collector.
+	Account string
+
+	// User is another user than a service account: system:kube-scheduler, system:node:node-1.
 	User string
 
 	// Keys maps a change of a resource to the keys that it concerns. Level
@@ -67,10 +72,22 @@ type View interface {
 	List(gr schema.GroupResource, namespace string, selector labels.Selector) []runtime.Object
 	// Owned gives the objects of a resource whose ownerReferences name uid.
 	Owned(gr schema.GroupResource, uid types.UID) []runtime.Object
+	// Dependents gives the objects of any resource whose ownerReferences name uid.
+	Dependents(uid types.UID) []Dependent
+	// Alive says whether an object with this uid exists.
+	Alive(uid types.UID) bool
+	// Registry is what is served now.
+	Registry() *kinds.Registry
 	// Cause gives the kv row that made the runner call Step for key.
 	Cause(k Key) sqlstore.Cause
 	// Random gives a name suffix of n characters from the runner's source.
 	Random(n int) string
+}
+
+// Dependent is an object that names an owner, of whatever resource.
+type Dependent struct {
+	Resource schema.GroupResource
+	Object   runtime.Object
 }
 
 // Outcome is what a Step wants.
@@ -80,14 +97,21 @@ type Outcome struct {
 	Again map[Key]time.Time
 }
 
-// Write is one write of an Outcome. Writes of one key run in order, those of
-// different keys side by side (one group commit takes many).
+// Write is one write of an Outcome. Writes of one key run in order, and when one
+// fails the rest of its key is left out; those of different keys run side by
+// side (one group commit takes many).
 type Write struct {
 	kinds.Write
 	Verb Verb
 	Key  Key // whose Step is repeated when the write fails
+	// Beside runs the write together with the one before it of the same key: a thousand pods of one ReplicaSet.
+	Beside bool
+	// Event is what a Record records.
+	Event *Event
 	// Ignore says which API errors are no failure (IsNotFound for a delete, IsAlreadyExists for a create).
 	Ignore func(error) bool
+	// Done may turn the stored object into more writes, which run before the next one of the key (the event that names a new pod).
+	Done func(obj runtime.Object) []Write
 	// Failed may turn a failure into more writes (a FailedCreate event). nil: only the repetition with back-off.
 	Failed func(err error) []Write
 }
@@ -95,10 +119,28 @@ type Write struct {
 // Verb of a Write.
 type Verb string
 
-// The verbs.
+// The verbs. Record writes an Event object through the runner's recorder,
+// which counts repetitions and drops floods; it never fails its key.
 const (
 	Create Verb = "create"
 	Update Verb = "update"
 	Mutate Verb = "mutate"
 	Delete Verb = "delete"
+	Record Verb = "record"
 )
+
+// Event is what a controller tells about an object (kubectl describe prints
+// it). The recorder makes an Event object of it as client-go does.
+type Event struct {
+	Regarding corev1.ObjectReference // Reference makes one
+	Type      string                 // Normal or Warning
+	Reason    string                 // ScalingReplicaSet
+	Message   string
+	Component string // who says so: deployment-controller; kubelet
+	Host      string // the node, for kubelets
+
+	// Action makes it an event of the newer API (events.k8s.io), as the scheduler writes them: with eventTime and
+	// reportingController in place of source, count and the two timestamps.
+	Action  string
+	Related *corev1.ObjectReference
+}

@@ -21,10 +21,15 @@ type Runtime interface {
 	// List gives every sandbox of this cluster with its containers (all attempts that are kept), also those that an
 	// earlier process started: adoption after a restart begins here.
 	List(ctx context.Context) ([]Sandbox, error)
+	// Sandbox gives one pod's sandbox as List does; false when there is none. The kubelet asks after each of its own
+	// calls and after each value of Events, so it should not look at other pods.
+	Sandbox(ctx context.Context, uid types.UID) (Sandbox, bool, error)
 	// Events closes when the engine goes away; each value names a pod whose containers changed.
 	Events(ctx context.Context) (<-chan types.UID, error)
 
-	// RunSandbox makes the pod's network and namespaces and gives its IPs. It is idempotent for a pod UID and attempt.
+	// RunSandbox makes the pod's network and namespaces and gives its IPs. It is idempotent: a ready sandbox of
+	// that UID is returned as it is, one that died is replaced (its exited containers stay listed).
+	// Hostname(pod), the pod's hostAliases and DNS settings are the sandbox's; containers share its files.
 	RunSandbox(ctx context.Context, pod *corev1.Pod) (Sandbox, error)
 	// StopSandbox kills what still runs in it and frees the network; RemoveSandbox also forgets containers, logs and volumes.
 	StopSandbox(ctx context.Context, uid types.UID) error
@@ -32,9 +37,11 @@ type Runtime interface {
 
 	// PullImage makes the image present; ImagePresent asks without pulling.
 	ImagePresent(ctx context.Context, image string) (bool, error)
-	PullImage(ctx context.Context, image string, auths []RegistryAuth) error
+	PullImage(ctx context.Context, image string, auths []RegistryAuth) (Image, error)
 
-	// StartContainer creates and starts one attempt of a container.
+	// StartContainer creates and starts one attempt of a container and gives its ID. When it was created but did not
+	// start (no such command), the error is a *StartError and the container is listed as exited or created;
+	// any other error means that nothing was created.
 	StartContainer(ctx context.Context, c ContainerConfig) (string, error)
 	// StopContainer sends the stop signal, waits up to grace, then kills.
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
@@ -87,6 +94,9 @@ type Container struct {
 	Reason   string // OOMKilled, Completed, Error
 	Message  string // the termination message
 	SpecHash string
+
+	User       *corev1.LinuxContainerUser // nil when not known
+	StopSignal string                     // SIGTERM; "" when not known
 }
 
 // ContainerConfig is all that starting one attempt needs, with everything resolved: no config map is read any more.
@@ -94,10 +104,38 @@ type ContainerConfig struct {
 	Pod       *corev1.Pod
 	Container *corev1.Container
 	Attempt   int
-	Env       []EnvVar
+	Command   []string // of the container with $(VAR) expanded; nil for the image's entrypoint
+	Args      []string // the same; nil for the image's command
+	Env       []EnvVar // sorted by name; overrides the image's
 	Mounts    []Mount
 	SpecHash  string
-	// TerminationMessagePath of the container is read when it exits.
+	Target    string // ID of the container whose process namespace an ephemeral container joins, or ""
+	// TerminationMessagePath of the container is read when it exits (with FallbackToLogsOnError the end of its log).
+}
+
+// Image is what PullImage found.
+type Image struct {
+	ID   string
+	Size int64 // bytes; 0 when not known
+}
+
+// StartError says that a container was created, but did not start.
+type StartError struct {
+	ID  string
+	Err error
+}
+
+func (e *StartError) Error() string { return e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Simulator is a Runtime that runs nothing. Its calls never wait, so the kubelet makes them inside a Step (one pass from
+// bound to running), asks it for the results of probes and hooks, and does not ask for tokens that nobody would read.
+type Simulator interface {
+	Runtime
+	// Restore gives it the pods of an earlier process: what their status says was running runs.
+	Restore(pods []*corev1.Pod)
+	// Probe answers a probe of a container: an empty failure is success.
+	Probe(pod *corev1.Pod, c *corev1.Container, p *corev1.Probe, started time.Time) (failure string)
 }
 
 // EnvVar is one resolved variable.
