@@ -6,27 +6,97 @@ package tables
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/jmoiron/sqlx"
 )
 
 // Cells renders kv rows by id: for each the cells of t.Columns in their order,
-// an integer as int64, a number as float64, a boolean as bool, text as string, NULL as nil. An
-// id that kv does not have is missing in the answer. The clock is the view's.
+// an integer as int64, a number as float64, a boolean as bool, text as string,
+// NULL as nil. An id that kv does not have is missing in the answer. The time
+// is that of the view clock.
 func Cells(ctx context.Context, q sqlx.QueryerContext, t Table, ids []int64) (map[int64][]any, error) {
-	return query(ctx, q, t, t.rowQuery(), ids)
+	list, err := idList(t, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, t.rowQuery(), list)
+	return collect(t, rows, err)
 }
 
 // ListCells is Cells for the answer to a list: where upstream marks a name in a
-// list and not elsewhere (the default StorageClass), so does this. The rows must be live.
+// list and not elsewhere (the default StorageClass), so does this. The rows
+// must live.
 func ListCells(ctx context.Context, q sqlx.QueryerContext, t Table, ids []int64) (map[int64][]any, error) {
 	if !t.ListName {
 		return Cells(ctx, q, t, ids)
 	}
-	return query(ctx, q, t, t.listQuery(), ids)
+	list, err := idList(t, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, t.listQuery(), list)
+	return collect(t, rows, err)
+}
+
+// Renderer is Cells with prepared statements, for who renders single rows again
+// and again: a watch. Compiling a view costs as much as rendering ten rows.
+type Renderer struct {
+	db *sqlx.DB
+
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt // by query text, so a changed custom table gets a new one
+}
+
+// NewRenderer makes a Renderer over a pool of readers. Close it before the pool.
+func NewRenderer(db *sqlx.DB) *Renderer {
+	return &Renderer{db: db, stmts: map[string]*sql.Stmt{}}
+}
+
+// Cells is the function Cells over the renderer's pool.
+func (r *Renderer) Cells(ctx context.Context, t Table, ids []int64) (map[int64][]any, error) {
+	list, err := idList(t, ids)
+	if err != nil {
+		return nil, err
+	}
+	stmt, err := r.prepare(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, list)
+	return collect(t, rows, err)
+}
+
+func (r *Renderer) prepare(ctx context.Context, t Table) (*sql.Stmt, error) {
+	text := t.rowQuery()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stmt, ok := r.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := r.db.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("prepare rows of %s: %w", t.Name, err)
+	}
+	r.stmts[text] = stmt
+	return stmt, nil
+}
+
+// Close frees the statements.
+func (r *Renderer) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, stmt := range r.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	clear(r.stmts)
+	return errors.Join(errs...)
 }
 
 // rowQuery selects the id and the cells from NAME_row.
@@ -50,17 +120,25 @@ func (t Table) columnList(prefix string) string {
 	return strings.Join(names, ", ")
 }
 
-func query(ctx context.Context, q sqlx.QueryerContext, t Table, text string, ids []int64) (map[int64][]any, error) {
+// idList is the argument of both queries.
+func idList(t Table, ids []int64) (string, error) {
+	if ids == nil {
+		ids = []int64{} // null would be a list of one NULL
+	}
 	list, err := json.Marshal(ids)
 	if err != nil {
-		return nil, fmt.Errorf("encode ids of %s: %w", t.Name, err)
+		return "", fmt.Errorf("encode ids of %s: %w", t.Name, err)
 	}
-	rows, err := q.QueryContext(ctx, text, string(list))
+	return string(list), nil
+}
+
+// collect reads the rows of either query.
+func collect(t Table, rows *sql.Rows, err error) (map[int64][]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", t.Name, err)
 	}
 	defer rows.Close()
-	out := make(map[int64][]any, len(ids))
+	out := map[int64][]any{}
 	scan := make([]any, len(t.Columns)+1)
 	for rows.Next() {
 		var id int64
@@ -86,9 +164,8 @@ func query(ctx context.Context, q sqlx.QueryerContext, t Table, text string, ids
 // jsonCell gives a cell its JSON type. SQLite keeps the type of each value, but
 // has no booleans: those are the texts true and false.
 func jsonCell(c Column, cell any) any {
-	switch v := cell.(type) {
-	case []byte:
-		cell = string(v)
+	if b, ok := cell.([]byte); ok {
+		cell = string(b)
 	}
 	if !c.Bool {
 		return cell

@@ -32,11 +32,6 @@ func Install(ctx context.Context, db DB) error {
 	return install(ctx, db, all())
 }
 
-// InstallOne makes the views of one table: that of a custom resource.
-func InstallOne(ctx context.Context, db DB, t Table) error {
-	return install(ctx, db, []Table{t})
-}
-
 // Remove drops the views of one table, for a custom resource that is no more.
 func Remove(ctx context.Context, db DB, t Table) error {
 	for _, v := range slices.Backward(t.Views) {
