@@ -1,5 +1,7 @@
 package sqlstore
 
+import "sync"
+
 // The types in this file are the vocabulary between the layers: what a
 // proposal says (Command), what applying it answers (Result), and what a
 // reader gets (KV, Change). Their names are etcd's.
@@ -112,12 +114,21 @@ type Compare struct {
 // Command is one proposal: exactly one of its parts is set. It is what a
 // raft_log row's data holds, msgpack encoded, and it is decided when applied.
 type Command struct {
+	ID          CommandID    `msgpack:"id"` // set by raftlog
 	Request     Request      `msgpack:"q"`
 	Txn         *Txn         `msgpack:"t"`
 	LeaseGrant  *LeaseGrant  `msgpack:"lg"`
 	LeaseRevoke *LeaseRevoke `msgpack:"lr"`
 	LeaseKeep   *LeaseKeep   `msgpack:"lk"`
 	Compact     *Compact     `msgpack:"cp"`
+}
+
+// CommandID names a proposal, so that the member that made it knows its own
+// when it is applied. No two proposals of a cluster have the same.
+type CommandID struct {
+	Member      uint64 `msgpack:"m"`
+	Incarnation uint64 `msgpack:"i"` // which start of that member
+	Seq         uint64 `msgpack:"s"`
 }
 
 // Txn is etcd's transaction: when every Compare holds, Then, else Else.
@@ -129,7 +140,7 @@ type Txn struct {
 
 // LeaseGrant makes a lease that expires TTL seconds after At unless kept alive.
 type LeaseGrant struct {
-	ID  int64 `msgpack:"i"`
+	ID  int64 `msgpack:"i"` // 0 lets the store choose; Result.LeaseID says what
 	TTL int64 `msgpack:"t"` // seconds
 	At  int64 `msgpack:"a"` // unix nanoseconds, the proposer's clock
 }
@@ -161,7 +172,8 @@ type Result struct {
 	Rows      []KV  // the row that each Op of the branch wrote; a zero KV for a delete of a key that did not live
 	Prev      []KV  // what each of those rows replaced; a zero KV when the key did not live
 	Current   []KV  // when the compares failed: the current row of each compared key, zero when it does not live
-	LeaseTTL  int64 // remaining seconds, for lease commands
+	LeaseID   int64 // the lease of a lease command
+	LeaseTTL  int64 // its remaining seconds at the command's At
 	Err       error // why the command could not be applied at all: an *Error
 }
 
@@ -170,11 +182,13 @@ type Result struct {
 type Change struct {
 	KV
 	Object ObjectRef
-	Prev   *KV // nil when the key did not exist; its Value is there even when KV is a tombstone
+	Prev   *KV      // nil when the key did not exist; its Value is there even when KV is a tombstone
+	Memo   sync.Map // what readers computed from it once for all, such as its encodings; the store leaves it alone
 }
 
 // Term is one requirement of a label or field selector. All terms of a query
-// must hold.
+// must hold. The fields metadata.name and metadata.namespace are always known; other
+// fields are what the Ops carried, and one that is absent counts as "".
 type Term struct {
 	Field  bool   // look in field rather than label
 	Name   string // label or field name
@@ -200,9 +214,9 @@ const (
 // Query asks for a range of keys.
 type Query struct {
 	From     string // first key, inclusive; a prefix query sets To to PrefixEnd(From)
-	To       string // end, exclusive; "" means the single key From
+	To       string // end, exclusive; "" means the single key From, "\x00" means no end
 	Revision int64  // 0 means now; otherwise the key space as it was then
-	Limit    int    // 0 means all
+	Limit    int    // 0 means all: only for ranges known to be small, as the whole read is one snapshot that holds the WAL
 	Terms    []Term // only allowed when Revision is 0
 	Count    bool   // count what is left beyond Limit into Page.Remaining
 	KeysOnly bool   // leave Value and ManagedFields empty
