@@ -1,0 +1,94 @@
+// CustomResourceDefinition: names, versions and schemas of a kind that users
+// add. status.storedVersions remembers every version that was ever stored.
+package apiextensions
+
+import (
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/common"
+)
+
+type definition = v1.CustomResourceDefinition
+
+func definitions() *kinds.Resource {
+	gvk := v1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+	version := common.Version[definition, v1.CustomResourceDefinitionList](gvk)
+	main := common.Typed[definition, *definition]{
+		Default:     v1.SetObjectDefaults_CustomResourceDefinition,
+		ResetFields: []string{"status"},
+		PrepareForCreate: func(_ *kinds.Context, obj *definition) {
+			obj.Status = v1.CustomResourceDefinitionStatus{}
+			obj.Generation = 1
+			rememberStored(obj)
+		},
+		PrepareForUpdate: func(_ *kinds.Context, obj, old *definition) {
+			old.Status.DeepCopyInto(&obj.Status)
+			common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+			rememberStored(obj)
+		},
+		Validate: func(r *kinds.Context, obj *definition) field.ErrorList {
+			return judge([]*definition{obj}, func(in []*apiextensions.CustomResourceDefinition) field.ErrorList {
+				return validation.ValidateCustomResourceDefinition(r.Ctx, in[0])
+			})
+		},
+		ValidateUpdate: func(r *kinds.Context, obj, old *definition) field.ErrorList {
+			return judge([]*definition{obj, old}, func(in []*apiextensions.CustomResourceDefinition) field.ErrorList {
+				return validation.ValidateCustomResourceDefinitionUpdate(r.Ctx, in[0], in[1])
+			})
+		},
+		Warnings:                  warnings,
+		ForbidUnconditionalUpdate: true,
+	}
+	status := common.Typed[definition, *definition]{
+		ResetFields:      []string{"spec"},
+		PrepareForUpdate: func(_ *kinds.Context, obj, old *definition) { obj.Spec = old.Spec },
+		ValidateUpdate: func(r *kinds.Context, obj, old *definition) field.ErrorList {
+			return judge([]*definition{obj, old}, func(in []*apiextensions.CustomResourceDefinition) field.ErrorList {
+				return validation.ValidateUpdateCustomResourceDefinitionStatus(r.Ctx, in[0], in[1])
+			})
+		},
+		ForbidUnconditionalUpdate: true,
+	}
+	return &kinds.Resource{
+		Group: gvk.Group, Name: "customresourcedefinitions", Singular: "customresourcedefinition", Kind: gvk.Kind,
+		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
+		Verbs: common.Verbs(), Versions: []*kinds.Version{version}, Hub: version,
+		Prefix:       "/registry/apiextensions.k8s.io/customresourcedefinitions",
+		Strategy:     main.Strategy(),
+		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+	}
+}
+
+// rememberStored: objects of every version that was a storage version may be in the store.
+func rememberStored(obj *definition) {
+	for _, v := range obj.Spec.Versions {
+		if v.Storage && !slices.Contains(obj.Status.StoredVersions, v.Name) {
+			obj.Status.StoredVersions = append(obj.Status.StoredVersions, v.Name)
+			return
+		}
+	}
+}
+
+// judge converts the definitions to the type that the rules are written over.
+func judge(defs []*definition, rules func([]*apiextensions.CustomResourceDefinition) field.ErrorList) field.ErrorList {
+	in := make([]*apiextensions.CustomResourceDefinition, len(defs))
+	for i, d := range defs {
+		var err error
+		if in[i], err = internal(d); err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+	}
+	return rules(in)
+}
+
+func internal(d *definition) (*apiextensions.CustomResourceDefinition, error) {
+	out := &apiextensions.CustomResourceDefinition{}
+	// The conversion shares memory with its input, and rewrites parts of it.
+	err := v1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(d.DeepCopy(), out, nil)
+	return out, err
+}

@@ -1,0 +1,185 @@
+// What an EndpointSlice must look like.
+package discovery
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+	"kuberow/api/kinds/common"
+)
+
+const (
+	maxTopologyLabels = 16
+	maxAddresses      = 100
+	maxPorts          = 20000
+	maxEndpoints      = 1000
+	maxHints          = 8
+)
+
+// validateSlice: what concerns required fields and enums comes last, as upstream finds it in a later pass.
+func validateSlice(obj, old *discoveryv1.EndpointSlice) field.ErrorList {
+	all := validatePorts(obj.Ports, field.NewPath("ports"))
+	endpoints, later := validateEndpoints(obj.Endpoints, obj.AddressType, field.NewPath("endpoints"))
+	if old == nil || !common.Equal(old.Endpoints, obj.Endpoints) {
+		all = append(all, endpoints...)
+	} else {
+		later = nil
+	}
+	all = append(all, common.OneOf(obj.AddressType, field.NewPath("addressType"),
+		discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)...)
+	return append(all, later...)
+}
+
+func validateEndpoints(endpoints []discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path) (all, later field.ErrorList) {
+	if len(endpoints) > maxEndpoints {
+		return field.ErrorList{field.TooMany(path, len(endpoints), maxEndpoints)}, nil
+	}
+	for i := range endpoints {
+		e, at := &endpoints[i], path.Index(i)
+		addresses := at.Child("addresses")
+		switch n := len(e.Addresses); {
+		case n == 0:
+			later = append(later, field.Required(addresses, ""))
+		case n > maxAddresses:
+			later = append(later, field.TooMany(addresses, n, maxAddresses))
+		}
+		for j, a := range e.Addresses {
+			all = append(all, validateAddress(a, t, addresses, j)...)
+		}
+		all = append(all, validateEndpoint(e, at)...)
+	}
+	return all, later
+}
+
+func validateAddress(a string, t discoveryv1.AddressType, addresses *field.Path, i int) field.ErrorList {
+	at := addresses.Index(i)
+	var all field.ErrorList
+	var family string
+	switch t {
+	case discoveryv1.AddressTypeIPv4:
+		if all = validation.IsValidIPForLegacyField(at, a, true, nil); len(all) > 0 {
+			return all
+		}
+		if !netutils.IsIPv4String(a) {
+			family = "must be an IPv4 address"
+		}
+	case discoveryv1.AddressTypeIPv6:
+		if all = validation.IsValidIP(at, a); len(all) > 0 {
+			return all
+		}
+		if !netutils.IsIPv6String(a) {
+			family = "must be an IPv6 address"
+		}
+	case discoveryv1.AddressTypeFQDN:
+		return validation.IsFullyQualifiedDomainName(at, a)
+	default:
+		return nil
+	}
+	if family != "" {
+		all = append(all, field.Invalid(addresses, a, family))
+	}
+	return append(all, validateReachable(a, at)...)
+}
+
+// validateReachable refuses addresses that mean another host on every host.
+func validateReachable(a string, path *field.Path) field.ErrorList {
+	ip := netutils.ParseIPSloppy(a)
+	var all field.ErrorList
+	refuse := func(wrong bool, message string) {
+		if wrong {
+			all = append(all, field.Invalid(path, a, message))
+		}
+	}
+	refuse(ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", a))
+	refuse(ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+	refuse(ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+	refuse(ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	return all
+}
+
+func validateEndpoint(e *discoveryv1.Endpoint, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	if e.NodeName != nil {
+		all = append(all, nodeName(*e.NodeName, path.Child("nodeName"))...)
+	}
+	topology := path.Child("deprecatedTopology")
+	if n := len(e.DeprecatedTopology); n > maxTopologyLabels {
+		all = append(all, field.TooMany(topology, n, maxTopologyLabels))
+	}
+	all = append(all, common.Labels(e.DeprecatedTopology, topology)...)
+	if e.Hostname != nil {
+		all = append(all, common.DNSLabel(*e.Hostname, path.Child("hostname"))...)
+	}
+	if e.Hints != nil {
+		all = append(all, validateHints(e.Hints, path.Child("hints"))...)
+	}
+	return all
+}
+
+func nodeName(name string, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for _, m := range apivalidation.NameIsDNSSubdomain(name, false) {
+		all = append(all, field.Invalid(path, name, m))
+	}
+	return all
+}
+
+func validateHints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
+	zones, nodes := path.Child("forZones"), path.Child("forNodes")
+	if n := len(h.ForZones); n > maxHints {
+		return field.ErrorList{field.TooMany(zones, n, maxHints)}
+	}
+	var all field.ErrorList
+	seen := map[string]bool{}
+	for i, z := range h.ForZones {
+		at := zones.Index(i).Child("name")
+		if seen[z.Name] {
+			all = append(all, field.Duplicate(at, z.Name))
+		}
+		seen[z.Name] = true
+		for _, m := range validation.IsValidLabelValue(z.Name) {
+			all = append(all, field.Invalid(at, z.Name, m))
+		}
+	}
+	if n := len(h.ForNodes); n > maxHints {
+		return append(all, field.TooMany(nodes, n, maxHints))
+	}
+	seen = map[string]bool{}
+	for i, n := range h.ForNodes {
+		at := nodes.Index(i).Child("name")
+		if seen[n.Name] {
+			all = append(all, field.Duplicate(at, n.Name))
+		}
+		seen[n.Name] = true
+		all = append(all, nodeName(n.Name, at)...)
+	}
+	return all
+}
+
+func validatePorts(ports []discoveryv1.EndpointPort, path *field.Path) field.ErrorList {
+	if n := len(ports); n > maxPorts {
+		return field.ErrorList{field.TooMany(path, n, maxPorts)}
+	}
+	var all field.ErrorList
+	seen := map[string]bool{}
+	for i := range ports {
+		p, at := &ports[i], path.Index(i)
+		if *p.Name != "" {
+			all = append(all, common.DNSLabel(*p.Name, at.Child("name"))...)
+		}
+		if seen[*p.Name] {
+			all = append(all, field.Duplicate(at.Child("name"), p.Name))
+		}
+		seen[*p.Name] = true
+		all = append(all, common.OneOf(*p.Protocol, at.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		if p.AppProtocol != nil {
+			all = append(all, common.QualifiedName(*p.AppProtocol, at.Child("appProtocol"))...)
+		}
+	}
+	return all
+}
