@@ -1,6 +1,12 @@
 package common
 
-import "kuberow/sqlstore"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"kuberow/sqlstore"
+)
 
 // Pairs makes field selector values from name, value, name, value; the names must stand sorted.
 func Pairs(nameValue ...string) []sqlstore.Pair {
@@ -10,3 +16,6 @@ func Pairs(nameValue ...string) []sqlstore.Pair {
 	}
 	return out
 }
+
+// Keys lists the keys of a map in order, so that what is said about them has one order.
+func Keys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,8 @@
 package common
 
 import (
+	"fmt"
+
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,6 +88,14 @@ func invalid(messages []string, value any, path *field.Path) field.ErrorList {
 		all = append(all, field.Invalid(path, value, m))
 	}
 	return all
+}
+
+// PodNameWarning speaks about a workload's name that its pods cannot have as a hostname.
+func PodNameWarning(name string) []string {
+	if m := validation.IsDNS1123Label(name); len(m) != 0 {
+		return []string{fmt.Sprintf("metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: %v", m)}
+	}
+	return nil
 }
 
 // The validators of metadata.name that a Strategy names.

@@ -1,0 +1,55 @@
+package core
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/common"
+	"kuberow/sqlstore"
+)
+
+// Events are stored once, in this form; events.k8s.io serves the same rows
+// under other field names. Which rules hold depends on the version that the
+// client speaks: the new API is strict, the core one takes nearly everything.
+
+func events() *kinds.Resource {
+	return single(kinds.Resource{
+		Name: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
+		Verbs: common.Verbs(), Prefix: "/registry/events", StorageVersionHash: "r2yiGXH7wu8=",
+		Strategy: EventStrategy(),
+	}, EventHub())
+}
+
+// EventHub is the stored version of Event, for both groups that serve it.
+func EventHub() *kinds.Version { return common.Version[corev1.Event, corev1.EventList](gvk("Event")) }
+
+// EventStrategy is the Strategy of Event, for both groups that serve it.
+func EventStrategy() *kinds.Strategy {
+	return common.Typed[corev1.Event, *corev1.Event]{
+		Validate:            validateEvent,
+		ValidateUpdate:      validateEventUpdate,
+		Fields:              eventFields,
+		FieldNames:          eventFieldNames(),
+		AllowCreateOnUpdate: true,
+	}.Strategy()
+}
+
+func eventFieldNames() []string {
+	return []string{
+		"involvedObject.apiVersion", "involvedObject.fieldPath", "involvedObject.kind", "involvedObject.name",
+		"involvedObject.namespace", "involvedObject.resourceVersion", "involvedObject.uid",
+		"reason", "reportingComponent", "source", "type",
+	}
+}
+
+func eventFields(e *corev1.Event) []sqlstore.Pair {
+	source := e.Source.Component
+	if source == "" {
+		source = e.ReportingController
+	}
+	o := &e.InvolvedObject
+	return common.Pairs(
+		"involvedObject.apiVersion", o.APIVersion, "involvedObject.fieldPath", o.FieldPath, "involvedObject.kind", o.Kind,
+		"involvedObject.name", o.Name, "involvedObject.namespace", o.Namespace,
+		"involvedObject.resourceVersion", o.ResourceVersion, "involvedObject.uid", string(o.UID),
+		"reason", e.Reason, "reportingComponent", e.ReportingController, "source", source, "type", e.Type)
+}

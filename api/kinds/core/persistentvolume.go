@@ -1,0 +1,79 @@
+package core
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/common"
+	"kuberow/sqlstore"
+)
+
+// A PersistentVolume's phase belongs to its controller; the API only stamps the
+// time when it moved.
+
+func persistentVolumes() *kinds.Resource {
+	strategy := common.Typed[corev1.PersistentVolume, *corev1.PersistentVolume]{
+		Default: defaultPersistentVolume,
+		PrepareForCreate: func(r *kinds.Context, p *corev1.PersistentVolume) {
+			p.Status = corev1.PersistentVolumeStatus{
+				Phase: corev1.VolumePending, LastPhaseTransitionTime: new(metav1.NewTime(r.Now)),
+			}
+		},
+		PrepareForUpdate: func(_ *kinds.Context, p, old *corev1.PersistentVolume) { p.Status = old.Status },
+		Validate:         validatePersistentVolume,
+		ValidateUpdate:   validatePersistentVolumeUpdate,
+		Warnings:         persistentVolumeWarnings,
+		FieldNames:       []string{"name"},
+		Fields:           func(p *corev1.PersistentVolume) []sqlstore.Pair { return common.Pairs("name", p.Name) },
+		ResetFields:      []string{"status"},
+	}
+	status := strategy
+	status.PrepareForUpdate = preparePersistentVolumeStatus
+	status.ValidateUpdate = nil
+	status.Warnings = nil
+	status.ResetFields = []string{"spec"}
+	v := common.Version[corev1.PersistentVolume, corev1.PersistentVolumeList](gvk("PersistentVolume"))
+	return single(kinds.Resource{
+		Name: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"},
+		Verbs: common.Verbs(), Prefix: "/registry/persistentvolumes", StorageVersionHash: "HN/zwEC+JgM=",
+		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
+	}, v)
+}
+
+func preparePersistentVolumeStatus(r *kinds.Context, p, old *corev1.PersistentVolume) {
+	p.Spec = old.Spec
+	was, is := old.Status.LastPhaseTransitionTime, p.Status.LastPhaseTransitionTime
+	if old.Status.Phase == p.Status.Phase {
+		if is == nil {
+			p.Status.LastPhaseTransitionTime = was
+		}
+	} else if is == nil || is.Equal(was) {
+		p.Status.LastPhaseTransitionTime = new(metav1.NewTime(r.Now))
+	}
+}
+
+func defaultPersistentVolume(p *corev1.PersistentVolume) {
+	if p.Status.Phase == "" {
+		p.Status.Phase = corev1.VolumePending
+	}
+	if p.Spec.PersistentVolumeReclaimPolicy == "" {
+		p.Spec.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	}
+	if p.Spec.VolumeMode == nil {
+		p.Spec.VolumeMode = new(corev1.PersistentVolumeFilesystem)
+	}
+	roundUp(p.Spec.Capacity)
+	switch s := &p.Spec.PersistentVolumeSource; {
+	case s.HostPath != nil:
+		defaultHostPath(s.HostPath)
+	case s.RBD != nil:
+		defaultRBD(&s.RBD.RBDPool, &s.RBD.RadosUser, &s.RBD.Keyring)
+	case s.ISCSI != nil:
+		setText(&s.ISCSI.ISCSIInterface, "default")
+	case s.AzureDisk != nil:
+		defaultAzureDisk(s.AzureDisk)
+	case s.ScaleIO != nil:
+		setText(&s.ScaleIO.StorageMode, "ThinProvisioned")
+		setText(&s.ScaleIO.FSType, "xfs")
+	}
+}
