@@ -126,7 +126,7 @@ func (v *storeView) positions(gr schema.GroupResource, namespace string, selecto
 	to := sqlstore.PrefixEnd(from)
 	var found []position
 	var err error
-	if name, value, ok := equality(requirements); ok {
+	if name, value, ok := oneValue(requirements); ok {
 		err = v.tx.Select(&found, `
 			SELECT l.key, l.id FROM label s JOIN live l ON l.key = s.key
 			WHERE s.name = ? AND s.value = ? AND s.key >= ? AND s.key < ?
@@ -141,8 +141,8 @@ func (v *storeView) positions(gr schema.GroupResource, namespace string, selecto
 	return found
 }
 
-// equality finds a requirement that one value of one label answers.
-func equality(requirements labels.Requirements) (name, value string, ok bool) {
+// oneValue finds a requirement that one value of one label answers.
+func oneValue(requirements labels.Requirements) (name, value string, ok bool) {
 	for _, q := range requirements {
 		switch q.Operator() {
 		case selection.Equals, selection.DoubleEquals, selection.In:
