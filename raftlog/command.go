@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -27,6 +28,22 @@ func Decode(data []byte) (*sqlstore.Command, error) {
 		return nil, fmt.Errorf("decode command: %w", err)
 	}
 	return cmd, nil
+}
+
+// peekID reads no more of an encoded command than its ID, which stands first.
+// Raft hands out copies of what was proposed, so this is how a member finds its own again
+// without decoding whole objects.
+func peekID(data []byte) (id sqlstore.CommandID, ok bool) {
+	dec := msgpack.GetDecoder()
+	defer msgpack.PutDecoder(dec)
+	dec.Reset(bytes.NewReader(data))
+	if n, err := dec.DecodeMapLen(); err != nil || n < 1 {
+		return id, false
+	}
+	if name, err := dec.DecodeString(); err != nil || name != "id" {
+		return id, false
+	}
+	return id, dec.Decode(&id) == nil
 }
 
 // gist is what a reader of the log wants to see without decoding.

@@ -38,10 +38,9 @@ type Node struct {
 	storage     *storage
 	member      uint64
 	incarnation uint64
-	counted     bool                 // incarnation is in the file
-	waiting     map[*byte]*proposal  // proposals that Raft has, by the address of their data
-	byID        map[uint64]*proposal // and by CommandID.Seq, for those that come back from another leader
-	answers     []answer             // applied in the open transaction, answered after its commit
+	counted     bool                             // incarnation is in the file
+	waiting     map[sqlstore.CommandID]*proposal // proposals that run has taken and not answered
+	answers     []answer                         // applied in the open transaction, answered after its commit
 }
 
 // Options say how a node behaves; the zero value is right for a server.
@@ -130,7 +129,7 @@ func (n *Node) restart(ctx context.Context) error {
 	if !n.counted {
 		n.incarnation = incarnation + 1
 	}
-	n.waiting, n.byID, n.answers = map[*byte]*proposal{}, map[uint64]*proposal{}, nil
+	n.waiting, n.answers = map[sqlstore.CommandID]*proposal{}, nil
 	n.raw, err = raft.NewRawNode(&raft.Config{
 		ID: member, Storage: st, Applied: st.applied,
 		ElectionTick: electionTicks, HeartbeatTick: 1, PreVote: true, CheckQuorum: true,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"time"
-	"unsafe"
 
 	pb "go.etcd.io/raft/v3/raftpb"
 
@@ -121,7 +120,7 @@ func (n *Node) crash(err error) {
 	for _, a := range n.answers {
 		a.p.done <- outcome{err: err}
 	}
-	n.waiting, n.byID, n.answers = nil, nil, nil
+	n.waiting, n.answers = nil, nil
 	if err := n.restart(context.Background()); err != nil {
 		n.log.Error("raft cannot start again from its rows, the next proposal will try", "error", err)
 	}
@@ -130,8 +129,7 @@ func (n *Node) crash(err error) {
 // work is a turn from Propose to the answers.
 func (n *Node) work(t *transaction, group []*proposal) error {
 	for _, p := range group { // from here on crash answers them when something fails
-		n.waiting[unsafe.SliceData(p.data)] = p
-		n.byID[p.cmd.ID.Seq] = p
+		n.waiting[p.cmd.ID] = p
 	}
 	if !n.counted {
 		if err := t.Exec(`UPDATE raft_state SET incarnation = ?`, int64(n.incarnation)); err != nil {
@@ -143,12 +141,12 @@ func (n *Node) work(t *transaction, group []*proposal) error {
 	}
 	for _, p := range group {
 		if p.ctx.Err() != nil { // gave up before it began
-			n.forget(p)
+			delete(n.waiting, p.cmd.ID)
 			p.done <- outcome{err: p.ctx.Err()}
 			continue
 		}
 		if err := n.raw.Propose(p.data); err != nil {
-			n.forget(p)
+			delete(n.waiting, p.cmd.ID)
 			p.done <- outcome{err: &sqlstore.Error{Code: sqlstore.CodeBusy, Message: "propose command: there is no leader at the moment; try again", Err: err}}
 		}
 	}
@@ -164,10 +162,14 @@ func (n *Node) work(t *transaction, group []*proposal) error {
 	return n.commit(t)
 }
 
-// forget takes a proposal off the lists of those that Raft has.
-func (n *Node) forget(p *proposal) {
-	delete(n.waiting, unsafe.SliceData(p.data))
-	delete(n.byID, p.cmd.ID.Seq)
+// own finds the proposal that an entry came from, nil when it is another member's or
+// nobody waits for it any more.
+func (n *Node) own(e *pb.Entry) *proposal {
+	id, ok := peekID(e.GetData())
+	if !ok {
+		return nil
+	}
+	return n.waiting[id]
 }
 
 // drive carries out every Ready.
@@ -216,7 +218,7 @@ func (n *Node) gistOf(e *pb.Entry) (op, key string) {
 	case len(e.GetData()) == 0:
 		return "elect", "" // a new leader's first entry
 	}
-	if p := n.waiting[unsafe.SliceData(e.GetData())]; p != nil {
+	if p := n.own(e); p != nil {
 		return p.op, p.key
 	}
 	cmd, err := Decode(e.GetData())
@@ -236,18 +238,14 @@ func (n *Node) apply(tx *sqlstore.Tx, e *pb.Entry) error {
 		tx.Skip(e.GetIndex())
 		return nil
 	}
-	p := n.waiting[unsafe.SliceData(e.GetData())]
-	cmd := (*sqlstore.Command)(nil)
+	p := n.own(e)
+	var cmd *sqlstore.Command
 	if p != nil {
-		cmd = p.cmd
+		cmd = p.cmd // what the data decodes to
 	} else {
-		decoded, err := Decode(e.GetData())
-		if err != nil {
+		var err error
+		if cmd, err = Decode(e.GetData()); err != nil {
 			return &sqlstore.Error{Code: sqlstore.CodeCorrupt, Message: fmt.Sprintf("apply entry %d: raft_log.data is damaged; restore a snapshot", e.GetIndex()), Err: err}
-		}
-		cmd = decoded
-		if cmd.ID.Member == n.member && cmd.ID.Incarnation == n.incarnation {
-			p = n.byID[cmd.ID.Seq]
 		}
 	}
 	res := tx.Apply(e.GetIndex(), cmd)
@@ -255,7 +253,7 @@ func (n *Node) apply(tx *sqlstore.Tx, e *pb.Entry) error {
 		return tx.Err()
 	}
 	if p != nil {
-		n.forget(p)
+		delete(n.waiting, p.cmd.ID)
 		n.answers = append(n.answers, answer{p, res})
 	}
 	return nil

@@ -114,7 +114,7 @@ type Compare struct {
 // Command is one proposal: exactly one of its parts is set. It is what a
 // raft_log row's data holds, msgpack encoded, and it is decided when applied.
 type Command struct {
-	ID          CommandID    `msgpack:"id"` // set by raftlog
+	ID          CommandID    `msgpack:"id"` // set by raftlog, which wants it first
 	Request     Request      `msgpack:"q"`
 	Txn         *Txn         `msgpack:"t"`
 	LeaseGrant  *LeaseGrant  `msgpack:"lg"`
@@ -126,9 +126,10 @@ type Command struct {
 // CommandID names a proposal, so that the member that made it knows its own
 // when it is applied. No two proposals of a cluster have the same.
 type CommandID struct {
-	Member      uint64 `msgpack:"m"`
-	Incarnation uint64 `msgpack:"i"` // which start of that member
-	Seq         uint64 `msgpack:"s"`
+	_msgpack    struct{} `msgpack:",as_array"`
+	Member      uint64
+	Incarnation uint64 // which start of that member
+	Seq         uint64
 }
 
 // Txn is etcd's transaction: when every Compare holds, Then, else Else.

@@ -2,7 +2,7 @@ package sqlstore
 
 import "os"
 
-// The WAL. Commits go to cluster.db-wal; every 1,000 pages SQLite copies them
+// The WAL. Commits go to cluster.db-wal; every 4,000 pages SQLite copies them
 // into cluster.db and begins the WAL anew. It cannot do so while some reader's snapshot still
 // needs it, so a reader that never ends makes the WAL grow without bound. The
 // store's own readers end soon; for a foreign one there is only a warning.
