@@ -128,3 +128,24 @@ func (f *firstLine) end() {
 		f.line <- string(f.got)
 	}
 }
+
+// DialStdio is the other end of dialInside, run in the pod's network: it says
+// "connected" on errOut, then copies both ways.
+func DialStdio(ctx context.Context, address string, in io.Reader, out, errOut io.Writer) error {
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("dial %s: %w", address, err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(errOut, connectedMark); err != nil {
+		return fmt.Errorf("say that it is connected: %w", err)
+	}
+	go func() {
+		io.Copy(conn, in)
+		conn.(*net.TCPConn).CloseWrite()
+	}()
+	if _, err := io.Copy(out, conn); err != nil {
+		return fmt.Errorf("copy from %s: %w", address, err)
+	}
+	return nil
+}
