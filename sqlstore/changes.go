@@ -70,10 +70,7 @@ func (s *Store) changes(ctx context.Context, c *conn, after int64, limit int) (c
 		changes = append(changes, ch)
 		return ctx.Err()
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return changes, err
+	return changes, ignoreEnough(err)
 }
 
 // objectOf finds out what a change of the past was about.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // Range reads keys in order. Now is a scan of live, with the selector's terms
@@ -65,27 +66,29 @@ func (s *Store) Range(ctx context.Context, q Query) (Page, error) {
 // A statement is SQL with its arguments, in parts: what follows SELECT
 // columns, and the order; run puts them together for the rows and for counting.
 type statement struct {
-	from  string // FROM ... WHERE ...
-	args  []any
-	key   string // the column that orders the rows
-	limit int
+	from string // FROM ... WHERE ...
+	args []any
+	key  string // the column that orders the rows
 }
 
 const kvColumns = `kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease, kv.value, kv.managed_fields, kv.prev_id, kv.request_id`
 const kvColumnsKeysOnly = `kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease, NULL, NULL, kv.prev_id, kv.request_id`
 
-// pastStatement reads history: the inner query walks the index kv_key alone.
+// pastStatement reads history: rows that no newer row at or below the
+// revision replaces. The condition looks at the index kv_key alone, which also gives
+// the order; tombstones among the rows are for run to drop,
+// so that of the table itself only the rows in question are read.
 // Terms cannot be answered there, since label and field speak of now.
 func pastStatement(q *Query) (statement, error) {
 	if len(q.Terms) > 0 {
 		return statement{}, newError(CodeInvalid, "read keys at old revision %d: a selector works on the newest only; filter what you read", q.Revision)
 	}
-	where, args := keyRange("key", q)
+	where, args := keyRange("kv.key", q)
 	return statement{
-		from: `FROM (SELECT key, max(mod_revision) AS newest FROM kv WHERE ` + where + ` AND mod_revision <= ? GROUP BY key) AS was
-			CROSS JOIN kv ON kv.key = was.key AND kv.mod_revision = was.newest WHERE kv.version > 0`,
-		args: append(args, q.Revision),
-		key:  "was.key",
+		from: `FROM kv INDEXED BY kv_key WHERE ` + where + ` AND kv.mod_revision <= ? AND NOT EXISTS (
+			SELECT 1 FROM kv AS n WHERE n.key = kv.key AND n.mod_revision > kv.mod_revision AND n.mod_revision <= ?)`,
+		args: append(args, q.Revision, q.Revision),
+		key:  "kv.key",
 	}, nil
 }
 
@@ -107,27 +110,37 @@ func (st statement) run(ctx context.Context, c *conn, q *Query, page *Page) erro
 	if q.KeysOnly {
 		columns = kvColumnsKeysOnly
 	}
-	limit := -1
 	if q.Limit > 0 {
-		limit = q.Limit + 1
-		page.Rows = make([]KV, 0, min(limit, 1024))
+		page.Rows = make([]KV, 0, min(q.Limit, 1024))
 	}
-	err := c.each(`SELECT `+columns+` `+st.from+` ORDER BY `+st.key+` LIMIT ?`, append(st.args[:len(st.args):len(st.args)], limit), func(rows *sql.Rows) error {
-		if q.Limit > 0 && len(page.Rows) == q.Limit {
-			page.More = true
-			return nil
-		}
-		page.Rows = append(page.Rows, KV{})
-		if err := scanKV(rows, &page.Rows[len(page.Rows)-1]); err != nil {
+	err := c.each(`SELECT `+columns+` `+st.from+` ORDER BY `+st.key, st.args, func(rows *sql.Rows) error {
+		var row KV
+		if err := scanKV(rows, &row); err != nil {
 			return err
+		}
+		switch {
+		case row.Version == 0:
+		case q.Limit > 0 && len(page.Rows) == q.Limit:
+			page.More = true
+			return errEnough
+		default:
+			page.Rows = append(page.Rows, row)
 		}
 		return ctx.Err()
 	})
-	if err != nil || !page.More || !q.Count {
-		return err
+	if err != nil && !errors.Is(err, errEnough) || !page.More || !q.Count {
+		return ignoreEnough(err)
 	}
 	last := page.Rows[len(page.Rows)-1].Key
-	return c.get(`SELECT count(*) `+st.from+` AND `+st.key+` > ?`, append(st.args[:len(st.args):len(st.args)], last), &page.Remaining)
+	return c.get(`SELECT count(*) `+st.from+` AND kv.version > 0 AND `+st.key+` > ?`, append(st.args[:len(st.args):len(st.args)], last), &page.Remaining)
+}
+
+// ignoreEnough tells a scan that stopped by itself from a failure.
+func ignoreEnough(err error) error {
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // Count counts the living keys of a range; to is as Query.To.
