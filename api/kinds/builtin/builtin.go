@@ -1,0 +1,44 @@
+// Package builtin joins the kinds of all groups into the list that a server
+// starts with.
+//
+// Why this shape: a group's folder knows only itself; the order of the groups
+// is a fact of the whole, and discovery prints it.
+//
+// Hardest part: none.
+//
+// What can be lost: nothing; the list holds no state.
+package builtin
+
+import (
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/admissionregistration"
+	"kuberow/api/kinds/apiextensions"
+	"kuberow/api/kinds/coordination"
+	"kuberow/api/kinds/discovery"
+	"kuberow/api/kinds/events"
+	"kuberow/api/kinds/networking"
+	"kuberow/api/kinds/node"
+	"kuberow/api/kinds/resource"
+	"kuberow/api/kinds/storage"
+	"kuberow/api/kinds/storagemigration"
+)
+
+// Resources lists every resource that is built in, its groups in the order in which discovery prints them.
+func Resources() []*kinds.Resource {
+	var all []*kinds.Resource
+	for _, group := range []func() []*kinds.Resource{
+		events.Resources,
+		networking.Resources,
+		storage.Resources,
+		admissionregistration.Resources,
+		apiextensions.Resources,
+		coordination.Resources,
+		node.Resources,
+		discovery.Resources,
+		resource.Resources,
+		storagemigration.Resources,
+	} {
+		all = append(all, group()...)
+	}
+	return all
+}

@@ -1,0 +1,37 @@
+// ResourceClaimTemplate is copied into a ResourceClaim for each pod that names
+// it. It never changes.
+package resource
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/common"
+)
+
+func resourceClaimTemplates() *kinds.Resource {
+	gvk := resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate")
+	v1 := common.Version[resourcev1.ResourceClaimTemplate, resourcev1.ResourceClaimTemplateList](gvk)
+	return &kinds.Resource{
+		Group: gvk.Group, Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Kind: gvk.Kind, Namespaced: true,
+		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/resourceclaimtemplates",
+		Strategy: common.Typed[resourcev1.ResourceClaimTemplate, *resourcev1.ResourceClaimTemplate]{
+			Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultClaim(&obj.Spec.Spec) },
+			Validate: func(r *kinds.Context, obj *resourcev1.ResourceClaimTemplate) field.ErrorList {
+				all := adminOnly(r, &obj.Spec.Spec, obj.Namespace)
+				return append(all, validateTemplate(obj)...)
+			},
+			ValidateUpdate: func(_ *kinds.Context, obj, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
+				return append(validateTemplate(obj), common.Immutable(obj.Spec, old.Spec, field.NewPath("spec"))...)
+			},
+		}.Strategy(),
+	}
+}
+
+func validateTemplate(obj *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	path := field.NewPath("spec")
+	all := apivalidation.ValidateAnnotations(obj.Spec.Annotations, path.Child("metadata", "annotations"))
+	all = append(all, common.Labels(obj.Spec.Labels, path.Child("metadata", "labels"))...)
+	return append(all, validateClaimSpec(&obj.Spec.Spec, path.Child("spec"))...)
+}
