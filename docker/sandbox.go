@@ -47,7 +47,7 @@ func (r *Runtime) RunSandbox(ctx context.Context, pod *corev1.Pod) (kubelet.Sand
 		ExposedPorts: nat.PortSet{},
 	}
 	if !pod.Spec.HostNetwork {
-		config.Hostname = kubelet.Hostname(pod)
+		config.Hostname = hostname(pod)
 		publish(pod, config, host)
 	}
 	made, err := r.engine.ContainerCreate(ctx, config, host, join, nil, r.sandboxName(pod.UID))

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kuberow/docker/dockertest"
 )
 
 // TestScripts runs testdata/script/*.txtar: sessions of a person at a shell.
@@ -34,7 +36,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal("KUBECTL is not set: it names the kubectl to run, make test builds one")
 	}
 	kuberow := buildKuberow(t)
-	docker := dockerAnswers(t)
+	docker := dockertest.Answers(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -243,4 +245,9 @@ func fetch(url string) (string, error) {
 		err = errors.Join(err, fmt.Errorf("status %s", r.Status))
 	}
 	return string(body), err
+}
+
+// cmdImages imports test images: images NAME...
+func cmdImages(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(dockertest.Busybox(context.Background(), args...))
 }

@@ -170,4 +170,3 @@ func called(r *kinds.Resource, name string) bool {
 	}
 	return false
 }
-

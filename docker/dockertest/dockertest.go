@@ -1,10 +1,14 @@
-package golden
+// Package dockertest lets tests use a Docker engine: it finds one, or says
+// that the test cannot run, and makes the images that tests run from what is on
+// this machine. Nothing is pulled.
+package dockertest
 
 import (
 	"archive/tar"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,11 +17,11 @@ import (
 
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// dockerAnswers says whether an engine is there; where one is required, its absence is a failure.
-func dockerAnswers(t *testing.T) bool {
+// Answers says whether an engine is there. Where KUBEROW_REQUIRE_DOCKER is
+// set, its absence fails the test.
+func Answers(t testing.TB) bool {
 	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err == nil {
 		defer engine.Close()
@@ -31,28 +35,41 @@ func dockerAnswers(t *testing.T) bool {
 	return err == nil
 }
 
-// applets of busybox that the scripts use; each is a link in the image.
-const applets = "sh httpd cat ls sleep echo wget nc tar nslookup hostname kill true false test mkdir touch id date seq env printf stty head"
+// applets of busybox that tests use; each is a link in the image.
+const applets = "sh httpd cat ls sleep echo wget nc tar nslookup hostname kill true false test mkdir touch id date seq env printf stty head rm"
 
-// cmdImages imports test images from Debian's static busybox: images NAME...
-func cmdImages(ts *testscript.TestScript, neg bool, args []string) {
-	program, err := busybox()
-	ts.Check(err)
-	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	ts.Check(err)
-	defer engine.Close()
-	for _, name := range args {
-		layer, err := busyboxLayer(program)
-		ts.Check(err)
-		answer, err := engine.ImageImport(context.Background(), image.ImportSource{Source: layer, SourceName: "-"}, name,
-			image.ImportOptions{Changes: []string{`CMD ["/bin/sh"]`, "ENV PATH=/bin"}})
-		ts.Check(err)
-		answer.Close()
+// Busybox imports an image of Debian's static busybox under each name.
+func Busybox(ctx context.Context, names ...string) error {
+	program, err := program()
+	if err != nil {
+		return err
 	}
+	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return fmt.Errorf("read the Docker settings: %w", err)
+	}
+	defer engine.Close()
+	for _, name := range names {
+		layer, err := layer(program)
+		if err != nil {
+			return fmt.Errorf("make image %s: %w", name, err)
+		}
+		answer, err := engine.ImageImport(ctx, image.ImportSource{Source: layer, SourceName: "-"}, name,
+			image.ImportOptions{Changes: []string{`CMD ["/bin/sh"]`, "ENV PATH=/bin"}})
+		if err != nil {
+			return fmt.Errorf("import image %s: %w", name, err)
+		}
+		_, err = io.Copy(io.Discard, answer) // the import ends with its answer
+		answer.Close()
+		if err != nil {
+			return fmt.Errorf("import image %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
-// busybox is the bytes of a static busybox on this machine.
-func busybox() ([]byte, error) {
+// program is the bytes of a static busybox on this machine.
+func program() ([]byte, error) {
 	for _, path := range []string{"/bin/busybox", "/usr/bin/busybox"} {
 		if out, err := exec.Command(path, "--list").Output(); err == nil && strings.Contains(string(out), "\nhttpd\n") {
 			return os.ReadFile(path)
@@ -61,8 +78,8 @@ func busybox() ([]byte, error) {
 	return nil, fmt.Errorf("find a busybox with httpd: install Debian's busybox-static")
 }
 
-// busyboxLayer is the root file system of the image.
-func busyboxLayer(program []byte) (*bytes.Buffer, error) {
+// layer is the root file system of the image.
+func layer(program []byte) (*bytes.Buffer, error) {
 	out := &bytes.Buffer{}
 	w := tar.NewWriter(out)
 	put := func(h *tar.Header, data []byte) error {
@@ -77,7 +94,7 @@ func busyboxLayer(program []byte) (*bytes.Buffer, error) {
 		return nil, err
 	}
 	for _, name := range strings.Fields(applets) {
-		if err := put(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "busybox"}, nil); err != nil {
+		if err := put(&tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + name, Linkname: "busybox", Mode: 0o777}, nil); err != nil {
 			return nil, err
 		}
 	}
