@@ -235,7 +235,7 @@ func sameReplicaStatus(set *appsv1.ReplicaSet, s appsv1.ReplicaSetStatus) bool {
 
 // podOwnerKeys maps changes of pods to the owners of a kind: the one that
 // controls it (or did), or those that may adopt it.
-func podOwnerKeys(kind string, adopters func(v View, pod *corev1.Pod) []Key) keysFunc {
+func podOwnerKeys(kind string, adopters func(v View, pod *corev1.Pod) []Key) KeysFunc {
 	return func(v View, c Object) []Key {
 		keys := ownerKeys(c, kind)
 		if len(keys) == 0 && strayed(c) {

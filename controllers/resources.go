@@ -35,11 +35,14 @@ var (
 	HorizontalPodAutoscalers = schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
 )
 
-// keysFunc is the type of the values of Controller.Keys.
-type keysFunc = func(v View, c Object) []Key
+// KeysFunc is the type of the values of Controller.Keys.
+type KeysFunc = func(v View, c Object) []Key
 
 // keyMap is the type of Controller.Keys.
 type keyMap = map[schema.GroupResource]func(v View, c Object) []Key
 
 // itself maps a change of an object to the key that is its name.
 func itself(_ View, c Object) []Key { return []Key{NameKey(c.Current())} }
+
+// Resource names a resource.
+type Resource = schema.GroupResource

@@ -17,7 +17,7 @@ const caDescription = "Contains a CA bundle that can be used to verify the kube-
 const rootCAName = "kube-root-ca.crt"
 
 // namespaceOf maps a change of the object called name to its namespace.
-func namespaceOf(name string) keysFunc {
+func namespaceOf(name string) KeysFunc {
 	return func(_ View, c Object) []Key {
 		m := accessor(c.Current())
 		if m.GetName() != name {

@@ -1,0 +1,47 @@
+package scheduler
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What a refused pod is told: how many nodes, why not, and whether evicting other pods would help.
+
+// beforeFilters is the message when no node was even looked at. Upstream then also tells of a
+// step that it did not get to, with these words.
+func beforeFilters(nodes int, why string) string {
+	return fmt.Sprintf("0/%d nodes are available: %s. not found", nodes, why)
+}
+
+// afterFilters is the message when every node said no.
+func afterFilters(p *corev1.Pod, nodes int, verdicts map[*nodeState]*verdict) string {
+	counts, preemption := map[string]int{}, map[string]int{}
+	for _, no := range verdicts {
+		for _, reason := range no.reasons {
+			counts[reason]++
+		}
+		if no.lasting {
+			preemption["Preemption is not helpful for scheduling"]++
+		} else {
+			preemption["No preemption victims found for incoming pod"]++
+		}
+	}
+	why := available(nodes, counts)
+	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever {
+		return why + " preemption: not eligible due to preemptionPolicy=Never."
+	}
+	return why + " preemption: " + available(nodes, preemption)
+}
+
+// available is the sentence with the counts, sorted as text.
+func available(nodes int, counts map[string]int) string {
+	var parts []string
+	for reason, n := range counts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+	}
+	sort.Strings(parts)
+	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
+}
