@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -47,7 +49,32 @@ type Resource struct {
 	// Custom marks a resource made by a CustomResourceDefinition: its objects are
 	// unstructured.
 	Custom bool
+
+	// ReturnsDeleted marks the resources whose DELETE answers with the object as it was, where others answer with a
+	// Status: pods, services, namespaces, serviceaccounts, persistentvolumes and their claims, podtemplates,
+	// resourcequotas, and all of storage.k8s.io and resource.k8s.io.
+	ReturnsDeleted bool
+
+	// Propagation is what a DELETE that does not say otherwise does with dependents; "" is Background.
+	Propagation Propagation
+
+	// Holds tells whether something beside metadata.finalizers keeps a deleted object: a namespace's
+	// spec.finalizers.
+	Holds func(obj runtime.Object) bool
+
+	// TTL gives how long an object lives from its last write; nil is for ever. Events use --event-ttl.
+	TTL func(*Cluster) time.Duration
 }
+
+// Propagation is a default for dependents.
+type Propagation string
+
+// The defaults that are not Background.
+const (
+	OrphanDependents     Propagation = "Orphan" // jobs and replicationcontrollers
+	NoGarbageCollection  Propagation = "None"   // events: dependents are not looked at, whatever the client asks
+	BackgroundDependents Propagation = ""
+)
 
 // Version is one served version of a resource.
 type Version struct {

@@ -1,0 +1,279 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/mergepatch"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"kuberow/api/wire"
+)
+
+// PATCH. A patch is a change like any other: current object in, wanted object
+// out. It is applied to the version of the URL, and the result passes the
+// same stages as a PUT. Server-side apply is in apply.go.
+
+const maxJSONPatchOperations = 10000
+
+// patcher applies one patch; it may be asked to again, on a newer object.
+type patcher struct {
+	*call
+	kind    types.PatchType
+	body    []byte
+	options *metav1.PatchOptions
+}
+
+// servePatch answers PATCH on an object or on a part of it.
+func (c *call) servePatch() error {
+	contentType, _, _ := strings.Cut(c.req.Header.Get("Content-Type"), ";")
+	p := &patcher{call: c, kind: types.PatchType(contentType), options: &metav1.PatchOptions{}}
+	var err error
+	if p.body, err = c.readBody(); err != nil {
+		return err
+	}
+	if err := c.patchOptions(p.options, p.kind); err != nil {
+		return err
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	res, created, err := c.update(p.apply, p.kind == types.ApplyYAMLPatchType, "")
+	if err != nil {
+		return err
+	}
+	return c.answer(okOrCreated(created), res)
+}
+
+// check refuses a body that is no patch before anything is read.
+func (p *patcher) check() error {
+	if p.kind == types.ApplyYAMLPatchType {
+		if _, err := p.applied(); err != nil {
+			return err
+		}
+		return nil
+	}
+	if !json.Valid(p.body) {
+		return apierrors.NewBadRequest("invalid JSON patch")
+	}
+	return nil
+}
+
+// apply is the change.
+func (p *patcher) apply(current *row) (obj runtime.Object, tracked bool, err error) {
+	if p.kind == types.ApplyYAMLPatchType {
+		obj, err = p.serverSide(current)
+		tracked = true
+	} else {
+		obj, err = p.patched(current)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, false, fmt.Errorf("patch %s: %w", p.Resource.Name, err)
+	}
+	if current == nil && m.GetUID() != "" {
+		return nil, false, apierrors.NewConflict(p.groupResource(), p.Name, fmt.Errorf(
+			"uid mismatch: the provided object specified uid %s, and no existing object was found", m.GetUID()))
+	}
+	if err := p.checkNamespace(m); err != nil {
+		return nil, false, err
+	}
+	return obj, tracked, p.checkName(m)
+}
+
+// patched applies one of the three patches that are made of JSON.
+func (p *patcher) patched(current *row) (runtime.Object, error) {
+	before, err := p.encoder().fromHub(current.complete())
+	if err != nil {
+		return nil, err
+	}
+	var obj runtime.Object
+	if p.kind == types.StrategicMergePatchType {
+		obj, err = p.strategic(before)
+	} else {
+		obj, err = p.textual(before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hub, err := p.toHub(obj)
+	if err != nil {
+		return nil, err
+	}
+	p.defaults(hub)
+	return hub, nil
+}
+
+func (p *patcher) strict() bool { return p.options.FieldValidation != metav1.FieldValidationIgnore }
+
+// textual applies a JSON patch or a merge patch to the object as JSON.
+func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
+	text, err := json.Marshal(before)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", p.Resource.Name, err)
+	}
+	var strictErrs []error
+	if p.kind == types.JSONPatchType {
+		text, strictErrs, err = p.jsonPatch(text)
+	} else {
+		text, strictErrs, err = p.mergePatch(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	obj := p.Version.New()
+	if p.strict() {
+		more, decodeErr := strictInto(text, obj)
+		strictErrs, err = append(strictErrs, more...), decodeErr
+	} else {
+		err = wire.DecodeStored(text, obj)
+	}
+	if err != nil {
+		return nil, invalidPatch(string(text), err)
+	}
+	return obj, p.leftOver(string(text), strictErrs)
+}
+
+// strictInto decodes and lists unknown and duplicate fields.
+func strictInto(text []byte, obj runtime.Object) ([]error, error) {
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return nil, wire.DecodeStored(text, obj)
+	}
+	return kjson.UnmarshalStrict(text, obj)
+}
+
+// leftOver warns of or refuses what strict decoding complained about.
+func (p *patcher) leftOver(shown string, errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	if p.options.FieldValidation == metav1.FieldValidationStrict {
+		return invalidPatch(shown, runtime.NewStrictDecodingError(errs))
+	}
+	p.warnStrict(errs)
+	return nil
+}
+
+func invalidPatch(shown string, err error) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+		field.Invalid(field.NewPath("patch"), shown, err.Error()),
+	})
+}
+
+// jsonPatchOp is one operation, to find what does not belong into it. Its
+// name shows in an error text of upstream.
+type jsonPatchOp struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	From  string `json:"from"`
+	Value any    `json:"value"`
+}
+
+func (p *patcher) jsonPatch(text []byte) ([]byte, []error, error) {
+	var strictErrs []error
+	if p.strict() {
+		var ops []jsonPatchOp
+		errs, err := kjson.UnmarshalStrict(p.body, &ops)
+		if err != nil {
+			return nil, nil, apierrors.NewBadRequest("error decoding patch: " +
+				strings.ReplaceAll(err.Error(), "rest.jsonPatchOp", "handlers.jsonPatchOp"))
+		}
+		for _, e := range errs {
+			strictErrs = append(strictErrs, fmt.Errorf("json patch %w", e))
+		}
+	}
+	patch, err := jsonpatch.DecodePatch(p.body)
+	if err != nil {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	if len(patch) > maxJSONPatchOperations {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
+	}
+	text, err = patch.Apply(text)
+	if err != nil {
+		return nil, nil, unprocessable(err)
+	}
+	return text, strictErrs, nil
+}
+
+// unprocessable is the 422 of a patch that does not fit the object.
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}
+
+func (p *patcher) mergePatch(text []byte) ([]byte, []error, error) {
+	var strictErrs []error
+	if p.strict() {
+		var err error
+		if strictErrs, err = kjson.UnmarshalStrict(p.body, &map[string]any{}); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+		}
+	}
+	text, err := jsonpatch.MergePatch(text, p.body)
+	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	}
+	return text, strictErrs, err
+}
+
+// strategic applies a strategic merge patch, which knows the lists that are merged by key.
+func (p *patcher) strategic(before runtime.Object) (runtime.Object, error) {
+	if p.Resource.Custom {
+		return nil, wire.UnsupportedMediaType(patchTypes[:2])
+	}
+	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", p.Resource.Name, err)
+	}
+	patch := map[string]any{}
+	var strictErrs []error
+	if p.strict() {
+		strictErrs, err = kjson.UnmarshalStrict(p.body, &patch)
+	} else {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(p.body, &patch)
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	merged, err := strategicpatch.StrategicMergeMapPatch(original, patch, p.Version.New())
+	if err != nil {
+		return nil, strategicError(err)
+	}
+	obj := p.Version.New()
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, p.strict())
+	if s, ok := runtime.AsStrictDecodingError(err); ok {
+		strictErrs = append(strictErrs, s.Errors()...)
+	} else if err != nil {
+		return nil, invalidPatch(fmt.Sprintf("%+v", patch), err)
+	}
+	return obj, p.leftOver(fmt.Sprintf("%+v", patch), strictErrs)
+}
+
+// strategicError gives the library's errors their status.
+func strategicError(err error) error {
+	switch {
+	case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
+		errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
+		errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
+		return apierrors.NewBadRequest(err.Error())
+	case errors.Is(err, mergepatch.ErrNoListOfLists), errors.Is(err, mergepatch.ErrPatchContentNotMatchRetainKeys):
+		return unprocessable(err)
+	}
+	return err
+}

@@ -1,0 +1,64 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kuberow/api/admission"
+	"kuberow/api/kinds"
+	"kuberow/api/wire"
+	"kuberow/sqlstore"
+)
+
+// Proposer applies commands through the log: raftlog's Node.
+type Proposer interface {
+	Propose(ctx context.Context, cmd *sqlstore.Command) (*sqlstore.Result, error)
+}
+
+// Config is what the verbs need. All fields but Connect are required.
+type Config struct {
+	Store      *sqlstore.Store
+	Proposer   Proposer
+	Registry   *kinds.Registry
+	Cluster    *kinds.Cluster
+	Admission  []admission.Plugin
+	Authorizer authorizer.Authorizer
+	Clock      func() time.Time
+	Random     func(n int) string // name suffixes
+	UID        func() types.UID
+	Logger     *slog.Logger
+
+	// Connect serves the subresources that are streams: log, exec, attach, portforward, proxy.
+	Connect http.Handler
+
+	// Stopping ends when the server shuts down: watches end with it.
+	Stopping context.Context
+}
+
+// cacheBytes bounds the JSON behind the decoded objects that are kept.
+const cacheBytes = 8 << 20
+
+// REST serves the generic verbs.
+type REST struct {
+	Config
+	objects *wire.Cache
+	frames  *frames
+	fields  *fieldManagers
+	leases  *leases
+}
+
+// New makes the verbs over a store.
+func New(c Config) *REST {
+	if c.Stopping == nil {
+		c.Stopping = context.Background()
+	}
+	r := &REST{Config: c, objects: wire.NewCache(cacheBytes), frames: newFrames()}
+	r.fields = newFieldManagers(r)
+	r.leases = &leases{rest: r}
+	return r
+}

@@ -1,0 +1,115 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"kuberow/sqlstore"
+)
+
+// This file is the only place where an error becomes an HTTP status. An error
+// that knows its Status (apimachinery's, wire's) keeps it; the store's codes
+// are mapped; anything else is a 500 that says what happened.
+
+// StatusOf gives the Status that answers for err.
+func StatusOf(err error) metav1.Status {
+	var known apierrors.APIStatus
+	if errors.As(err, &known) {
+		s := known.Status()
+		if s.Status == "" {
+			s.Status = metav1.StatusFailure
+		}
+		if s.Code == 0 {
+			s.Code = http.StatusInternalServerError
+		}
+		return s
+	}
+	switch code := sqlstore.CodeOf(err); code {
+	case "":
+	case sqlstore.CodeCompacted:
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.").Status()
+	case sqlstore.CodeBusy, sqlstore.CodeFull, sqlstore.CodeClosed:
+		s := apierrors.NewServiceUnavailable(err.Error()).Status()
+		s.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+		return s
+	case sqlstore.CodeTooLarge:
+		return apierrors.NewRequestEntityTooLargeError(err.Error()).Status()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0).Status()
+	case errors.Is(err, context.Canceled):
+		return apierrors.NewTimeoutError("the request was canceled by the client", 0).Status()
+	}
+	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
+}
+
+// Forbidden is the 403 of a request that was not authorized.
+func Forbidden(a authorizer.Attributes, reason string) error {
+	text := ForbiddenText(a)
+	if reason != "" {
+		text += ": " + reason
+	}
+	gr := schema.GroupResource{Group: a.GetAPIGroup(), Resource: a.GetResource()}
+	err := apierrors.NewForbidden(gr, a.GetName(), errors.New(text))
+	if !a.IsResourceRequest() {
+		err.ErrStatus.Message = "forbidden: " + text
+		err.ErrStatus.Details = &metav1.StatusDetails{}
+	}
+	return err
+}
+
+// ForbiddenText says who may not do what, in upstream's words.
+func ForbiddenText(a authorizer.Attributes) string {
+	name := ""
+	if u := a.GetUser(); u != nil {
+		name = u.GetName()
+	}
+	if !a.IsResourceRequest() {
+		return fmt.Sprintf("User %q cannot %s path %q", name, a.GetVerb(), a.GetPath())
+	}
+	resource := a.GetResource()
+	if sub := a.GetSubresource(); sub != "" {
+		resource += "/" + sub
+	}
+	where := " at the cluster scope"
+	if ns := a.GetNamespace(); ns != "" {
+		where = fmt.Sprintf(" in the namespace %q", ns)
+	}
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q%s", name, a.GetVerb(), resource, a.GetAPIGroup(), where)
+}
+
+// tooLarge is the 504 for a revision that has not happened yet.
+func tooLarge(asked, current int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", asked, current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
+	}}
+	return err
+}
+
+// modified is the 409 of a write that was based on an old version.
+func (o *op) modified() error {
+	return apierrors.NewConflict(o.groupResource(), o.Name,
+		errors.New("the object has been modified; please apply your changes to the latest version and try again"))
+}
+
+// expired is the 410 of a read below compact_revision.
+func expired(text string) error { return apierrors.NewResourceExpired(text) }
+
+// admissionError is what is answered when a plugin refused: an error of its own, or 403.
+func (o *op) admissionError(err error) error {
+	var known apierrors.APIStatus
+	if errors.As(err, &known) || sqlstore.CodeOf(err) != "" {
+		return err
+	}
+	return apierrors.NewForbidden(o.groupResource(), o.Name, errors.New(strings.TrimSpace(err.Error())))
+}

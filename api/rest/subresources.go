@@ -1,0 +1,89 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"kuberow/api/wire"
+)
+
+// POST on what is not stored as such: reviews, bindings, evictions, tokens.
+
+// serveCreateFunc decodes the body and hands it to the kind's own function.
+func (c *call) serveCreateFunc() error {
+	mediaType, err := c.inputType()
+	if err != nil {
+		return err
+	}
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	options := &metav1.CreateOptions{}
+	if err := c.createOptions(options); err != nil {
+		return err
+	}
+	create := c.Resource.Create
+	if c.sub != nil {
+		create = c.sub.Create
+	}
+	if create == nil {
+		return methodNotAllowed(c.info.Verb)
+	}
+	in, err := c.decodeSub(body, mediaType, options.FieldValidation)
+	if err != nil {
+		return err
+	}
+	if m, err := meta.Accessor(in); err == nil && c.Resource.Namespaced {
+		if err := c.checkNamespace(m); err != nil {
+			return err
+		}
+	}
+	if err := c.mutatingAdmission(opCreate, in, nil); err != nil {
+		return err
+	}
+	if err := c.validatingAdmission(opCreate, in, nil); err != nil {
+		return err
+	}
+	out, err := create(&c.Context, in)
+	if err != nil {
+		return err
+	}
+	if s, ok := out.(*metav1.Status); ok {
+		if s.Code == 0 {
+			s.Code = http.StatusCreated
+		}
+		return c.answerStatus(http.StatusCreated, s)
+	}
+	return c.answerObject(http.StatusCreated, out)
+}
+
+// decodeSub reads the body as the kind of the subresource.
+func (c *call) decodeSub(body []byte, mediaType, fieldValidation string) (runtime.Object, error) {
+	if c.sub == nil {
+		return c.decode(body, mediaType, fieldValidation)
+	}
+	if _, err := clientscheme.Scheme.New(c.sub.GVK); err != nil {
+		return nil, fmt.Errorf("create %s: %w", c.sub.Name, err)
+	}
+	t := wire.Target{GVK: c.sub.GVK, Known: c.rest.known, New: func() runtime.Object {
+		obj, _ := clientscheme.Scheme.New(c.sub.GVK) // it was there a moment ago
+		return obj
+	}}
+	obj, errs, err := wire.Decode(body, mediaType, t, fieldValidation != metav1.FieldValidationIgnore)
+	if err != nil {
+		return nil, err
+	}
+	if len(errs) > 0 {
+		if fieldValidation == metav1.FieldValidationStrict {
+			return nil, wire.Unreadable(runtime.NewStrictDecodingError(errs), c.sub.GVK.Kind, &c.sub.GVK, body)
+		}
+		c.warnStrict(errs)
+	}
+	return obj, nil
+}

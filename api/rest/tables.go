@@ -1,0 +1,217 @@
+package rest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+
+	"kuberow/api/wire"
+	"kuberow/sqlstore"
+	"kuberow/tables"
+)
+
+// Tables. The cells come from the kind's SQL view, by kv id; around them stand
+// the column definitions and, for each row, the object or its metadata.
+
+// tableWriter writes rows of one resource as a Table.
+type tableWriter struct {
+	encoder
+	table   tables.Table
+	known   bool // the resource has a view
+	version string
+	include metav1.IncludeObjectPolicy
+}
+
+// newTable reads the table options of the request.
+func (c *call) newTable() (*tableWriter, error) {
+	if c.out.MediaType == wire.Protobuf {
+		return nil, wire.NotAcceptableText("object *v1.Table does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message")
+	}
+	o := &metav1.TableOptions{}
+	if err := decodeQuery(c.req.URL.Query(), o); err != nil {
+		return nil, err
+	}
+	if errs := validation.ValidateTableOptions(o); len(errs) > 0 {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
+	}
+	t := &tableWriter{encoder: c.encoder(), version: c.out.As.Version, include: o.IncludeObject}
+	t.table, t.known = tables.For(c.Resource.Group, c.Resource.Name)
+	return t, nil
+}
+
+// columns are the definitions, as JSON.
+func (t *tableWriter) columns() ([]byte, error) {
+	var defs []metav1.TableColumnDefinition
+	if !t.known {
+		doc := metav1.ObjectMeta{}.SwaggerDoc()
+		defs = []metav1.TableColumnDefinition{
+			{Name: "Name", Type: "string", Format: "name", Description: doc["name"]},
+			{Name: "Created At", Type: "date", Description: doc["creationTimestamp"]},
+		}
+	}
+	for _, c := range t.table.Columns {
+		if c.Declared() {
+			defs = append(defs, metav1.TableColumnDefinition{
+				Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority,
+			})
+		}
+	}
+	return json.Marshal(defs)
+}
+
+// head is the Table up to its first row.
+func (t *tableWriter) head(m metav1.ListMeta, columns []byte) ([]byte, error) {
+	list, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode list metadata: %w", err)
+	}
+	return fmt.Appendf(nil, `{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":[`,
+		t.version, list, columns), nil
+}
+
+// cells renders the rows; inList marks names as a list does.
+func (t *tableWriter) cells(ctx context.Context, rows []sqlstore.KV, inList bool) (map[int64][]any, error) {
+	if !t.known {
+		return nil, nil
+	}
+	ids := make([]int64, 0, len(rows))
+	for i := range rows {
+		if rows[i].ID != 0 {
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	if inList {
+		return tables.ListCells(ctx, t.rest.Store.Reader(), t.table, ids)
+	}
+	return tables.Cells(ctx, t.rest.Store.Reader(), t.table, ids)
+}
+
+// appendRow appends one row. shown is the row whose object stands beside the
+// cells: the same one, but for a tombstone, whose object is the previous value.
+func (t *tableWriter) appendRow(dst []byte, cells []any, shown *sqlstore.KV) ([]byte, error) {
+	if cells == nil {
+		var err error
+		if cells, err = t.plainCells(shown); err != nil {
+			return dst, err
+		}
+	}
+	b, err := json.Marshal(cells)
+	if err != nil {
+		return dst, fmt.Errorf("encode cells of %s: %w", shown.Key, err)
+	}
+	dst = append(append(dst, `{"cells":`...), b...)
+	dst = append(dst, `,"object":`...)
+	switch t.include {
+	case metav1.IncludeNone:
+		dst = append(dst, "null"...)
+	case metav1.IncludeObject:
+		if dst, err = t.appendJSON(dst, shown, false); err != nil {
+			return dst, err
+		}
+	default:
+		if b, err = t.partial(shown, t.version); err != nil {
+			return dst, err
+		}
+		dst = append(dst, b...)
+	}
+	return append(dst, '}'), nil
+}
+
+// plainCells are the name and the age: for a kind without a view, and for an
+// object that a dry run left in no table.
+func (t *tableWriter) plainCells(kv *sqlstore.KV) ([]any, error) {
+	obj, err := wire.Decoded(kv, kv.ModRevision, t.res.Hub.New)
+	if err != nil {
+		return nil, err
+	}
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", kv.Key, err)
+	}
+	if !t.known {
+		return []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}, nil
+	}
+	cells := make([]any, len(t.table.Columns))
+	cells[0] = m.GetName()
+	return cells, nil
+}
+
+// answerTable writes a Table of rows that are all at hand.
+func (c *call) answerTable(code int, m metav1.ListMeta, rows []sqlstore.KV, inList bool) error {
+	t, err := c.newTable()
+	if err != nil {
+		return err
+	}
+	columns, err := t.columns()
+	if err != nil {
+		return err
+	}
+	b, err := t.head(m, columns)
+	if err != nil {
+		return err
+	}
+	if b, err = t.appendRows(c.Ctx, b, rows, inList); err != nil {
+		return err
+	}
+	return wire.WriteJSON(c.w, c.req, code, c.out, append(b, "]}\n"...))
+}
+
+func (t *tableWriter) appendRows(ctx context.Context, b []byte, rows []sqlstore.KV, inList bool) ([]byte, error) {
+	cells, err := t.cells(ctx, rows, inList)
+	if err != nil {
+		return b, err
+	}
+	if inList {
+		t.sort(rows, cells)
+	}
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = t.appendRow(b, cells[rows[i].ID], &rows[i]); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// sort orders a list's rows as the table wants them; most want the order of the keys.
+func (t *tableWriter) sort(rows []sqlstore.KV, cells map[int64][]any) {
+	if len(t.table.Order) == 0 {
+		return
+	}
+	var by []int
+	for _, name := range t.table.Order {
+		by = append(by, slices.IndexFunc(t.table.Columns, func(c tables.Column) bool { return c.SQL == name }))
+	}
+	slices.SortStableFunc(rows, func(a, b sqlstore.KV) int {
+		x, y := cells[a.ID], cells[b.ID]
+		for _, i := range by {
+			if i >= 0 && i < len(x) && i < len(y) {
+				if d := cmp.Compare(fmt.Sprint(x[i]), fmt.Sprint(y[i])); d != 0 {
+					return d
+				}
+			}
+		}
+		return 0
+	})
+}
+
+// listTable writes a list as a Table. All rows are collected: a kind may want them sorted, and widths are small.
+func (c *call) listTable(l *lister, m metav1.ListMeta, rows []sqlstore.KV) error {
+	live := l.revision == c.rest.Store.Revision()
+	rows, err := l.all(c.Ctx, rows)
+	if err != nil {
+		return err
+	}
+	return c.answerTable(http.StatusOK, m, rows, live)
+}
