@@ -7,15 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/utils/clock"
+
+	"kuberow/api/wire"
 )
 
-// cachedObjects is how many decoded objects a runner keeps when it has a cache of its own.
-const cachedObjects = 20000
+// cacheBytes bounds the JSON behind the decoded objects of a runner that has a cache of its own.
+const cacheBytes = 16 << 20
 
 // fillConfig replaces what was left out by its default.
 func fillConfig(cfg *Config) {
-	if cfg.Decoder == nil {
-		cfg.Decoder = NewCache(cfg.Registry, cachedObjects)
+	if cfg.Objects == nil {
+		cfg.Objects = wire.NewCache(cacheBytes)
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.RealClock{}

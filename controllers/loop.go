@@ -344,10 +344,10 @@ func (l *loop) object(c *sqlstore.Change) (Object, bool) {
 	o := Object{Resource: gr, Cause: sqlstore.Cause{Revision: c.ModRevision, ID: c.ID}}
 	var err error
 	if c.Version != 0 {
-		o.Now, err = l.r.cfg.Decoder.Decode(gr, &c.KV)
+		o.Now, err = l.r.decode(gr, &c.KV)
 	}
 	if err == nil && c.Prev != nil && c.Prev.Version != 0 {
-		o.Prev, err = l.r.cfg.Decoder.Decode(gr, c.Prev)
+		o.Prev, err = l.r.decode(gr, c.Prev)
 	}
 	if err != nil {
 		l.r.cfg.Logger.Warn("skip a change that cannot be decoded", "controller", l.c.Name, "key", c.Key, "error", err)

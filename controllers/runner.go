@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"kuberow/api/kinds"
+	"kuberow/api/wire"
 	"kuberow/sqlstore"
 )
 
@@ -38,7 +39,7 @@ type Config struct {
 	Cluster     *kinds.Cluster
 	Controllers []Controller
 
-	Decoder  Decoder            // nil: a Cache of its own
+	Objects  *wire.Cache        // decoded rows, shared with the API; nil: its own
 	Clock    clock.WithTicker   // nil: the real one
 	Random   func(n int) string // name suffixes; nil: apimachinery's
 	Logger   *slog.Logger       // nil: slog.Default

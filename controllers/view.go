@@ -21,8 +21,8 @@ import (
 
 // storeView is a View over one read transaction of the store, open for as long
 // as a Step runs. SQL finds which rows are meant, through live, label and owner; the
-// Decoder turns rows into objects and remembers them, so that a list of a thousand known
-// pods reads their ids only.
+// cache of decoded rows, which the API fills as it writes, turns them into objects: a list of
+// a thousand known pods reads their ids only.
 //
 // Statements run without a context: the driver starts a goroutine for each call that could be cancelled.
 // A read that fails is kept in err, and whatever the Step answered is thrown away.
@@ -220,12 +220,11 @@ func (v *storeView) objects(gr schema.GroupResource, found []position) []runtime
 	if v.err != nil {
 		return nil
 	}
-	d := v.runner.cfg.Decoder
 	out := make([]runtime.Object, len(found))
 	at := map[int64]int{}
 	var missing []any
 	for i, p := range found {
-		if obj, ok := d.Cached(p.ID); ok {
+		if obj, ok := v.runner.cfg.Objects.Find(p.ID); ok {
 			out[i] = obj
 			continue
 		}
@@ -243,7 +242,7 @@ func (v *storeView) objects(gr schema.GroupResource, found []position) []runtime
 			return nil
 		}
 		for i := range rows {
-			obj, err := d.Decode(gr, &rows[i])
+			obj, err := v.runner.decode(gr, &rows[i])
 			if err != nil {
 				v.runner.cfg.Logger.Warn("leave out an object that cannot be decoded", "key", rows[i].Key, "error", err)
 				continue

@@ -62,3 +62,6 @@ func New(c Config) *REST {
 	r.leases = &leases{rest: r}
 	return r
 }
+
+// Objects is the cache of decoded rows, for others who read rows (the controllers).
+func (r *REST) Objects() *wire.Cache { return r.objects }

@@ -53,6 +53,17 @@ func (c *Cache) Object(kv *sqlstore.KV, empty func() runtime.Object) (runtime.Ob
 	return obj, nil
 }
 
+// Find gives the object of kv row id when it is known.
+func (c *Cache) Find(id int64) (runtime.Object, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if obj, ok := c.young[id]; ok {
+		return obj, true
+	}
+	obj, ok := c.old[id]
+	return obj, ok
+}
+
 // Put remembers the object that was just written as kv; it is shared from now on.
 func (c *Cache) Put(kv *sqlstore.KV, obj runtime.Object) {
 	c.mu.Lock()
