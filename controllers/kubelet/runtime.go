@@ -67,7 +67,13 @@ type Sandbox struct {
 	IPs        []string
 	Created    time.Time
 	Containers []Container
+	Next       time.Time // of a Simulator: when something of it changes by itself; zero for never
 }
+
+// NotYet is a Simulator's refusal to run a sandbox before a time (a slow start that was asked for).
+type NotYet struct{ Until time.Time }
+
+func (e *NotYet) Error() string { return "not before " + e.Until.Format(time.RFC3339) }
 
 // State of a container.
 type State string
@@ -134,8 +140,11 @@ type Simulator interface {
 	Runtime
 	// Restore gives it the pods of an earlier process: what their status says was running runs.
 	Restore(pods []*corev1.Pod)
-	// Probe answers a probe of a container: an empty failure is success.
-	Probe(pod *corev1.Pod, c *corev1.Container, p *corev1.Probe, started time.Time) (failure string)
+	// Probe answers a probe of a container that started then: an empty failure is success. The answer stays the same
+	// until the time given, zero for always, so nobody has to ask in between. kind is Startup, Liveness or Readiness.
+	Probe(pod *corev1.Pod, c *corev1.Container, kind string, started time.Time) (failure string, until time.Time)
+	// ReadyDelayed says whether a container without a readiness probe has to be asked all the same.
+	ReadyDelayed(pod *corev1.Pod, c *corev1.Container) bool
 }
 
 // EnvVar is one resolved variable.

@@ -1,0 +1,256 @@
+package kubelet
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"kuberow/api/kinds"
+	"kuberow/controllers"
+)
+
+// This file is the Kubelet itself: what it is made of, how it starts, finds
+// what an earlier process left running, follows the runtime's events and
+// survives an engine that goes away.
+
+// Config is what a Kubelet needs.
+type Config struct {
+	Runtime Runtime
+	Clock   clock.WithDelayedExecution
+	// Wake makes the controller runner call Step for a key: Runner.Wake with the controller's name.
+	Wake    func(controllers.Key)
+	Reader  kinds.Reader
+	Tokens  TokenSource // nil: projected service account tokens fail to mount
+	Cluster *kinds.Cluster
+	// NodeAddresses gives the addresses of a node of this fleet, nil for a node that is not ours; its pods are left alone.
+	NodeAddresses func(node string) []corev1.NodeAddress
+	Logger        *slog.Logger
+}
+
+// TokenSource makes a service account token, as a kubelet asks the API server
+// for it: serviceaccounts/NAME/token, bound to the pod.
+type TokenSource func(ctx context.Context, namespace, serviceAccount string, tr *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
+
+// Kubelet runs the pods of a fleet of nodes on one Runtime.
+type Kubelet struct {
+	Config
+	sim     Simulator // the Runtime, when it is one: workers then run inside Step
+	started time.Time
+	told    told
+	starts  chan struct{} // a token for each sandbox or container that may be started at once
+
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	tasksMu sync.Mutex     // orders spawn before the Wait of Stop
+	tasks   sync.WaitGroup // goroutines: the engine loop, busy workers, running probes
+
+	up atomic.Bool // the engine answers and what it runs has been listed
+
+	mu     sync.Mutex
+	pods   map[types.UID]*worker
+	byName map[controllers.Key]*worker // the worker of the pod that has this name now
+	refs   map[ref]map[types.UID]bool  // which pods read a config map or a secret
+}
+
+// parallelStarts is how many sandboxes and containers an engine is asked to
+// start at the same time.
+const parallelStarts = 8
+
+// New makes a Kubelet that does nothing before Start.
+func New(c Config) *Kubelet {
+	k := &Kubelet{
+		Config: c,
+		starts: make(chan struct{}, parallelStarts),
+		pods:   map[types.UID]*worker{},
+		byName: map[controllers.Key]*worker{},
+		refs:   map[ref]map[types.UID]bool{},
+	}
+	k.sim, _ = c.Runtime.(Simulator)
+	return k
+}
+
+// Start lists what runs, so that Step adopts it, and follows the engine until
+// Stop. An engine that is not there is no error: the nodes are not ready and it is
+// tried again.
+func (k *Kubelet) Start(ctx context.Context) error {
+	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	k.started = k.Clock.Now()
+	if k.sim != nil {
+		if err := k.restore(ctx); err != nil {
+			return err
+		}
+	}
+	events, err := k.connect(ctx)
+	if err != nil {
+		k.Logger.Warn("container runtime is down; pods stay as they are until it is back", "runtime", k.Runtime.Name(), "err", err)
+	}
+	k.spawn(func() { k.follow(events) })
+	return nil
+}
+
+// Stop ends all work. Containers keep running.
+func (k *Kubelet) Stop() {
+	k.tasksMu.Lock()
+	if k.cancel != nil {
+		k.cancel()
+	}
+	k.tasksMu.Unlock()
+	k.tasks.Wait()
+}
+
+// spawn runs f in a goroutine that Stop waits for; false after Stop.
+func (k *Kubelet) spawn(f func()) bool {
+	k.tasksMu.Lock()
+	defer k.tasksMu.Unlock()
+	if k.ctx == nil || k.ctx.Err() != nil {
+		return false
+	}
+	k.tasks.Add(1)
+	go func() {
+		defer k.tasks.Done()
+		f()
+	}()
+	return true
+}
+
+// restore tells a simulator what the pods' status says was running.
+func (k *Kubelet) restore(ctx context.Context) error {
+	objs, err := k.Reader.List(ctx, podResource, "", nil)
+	if err != nil {
+		return err
+	}
+	var pods []*corev1.Pod
+	for _, o := range objs {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" && k.NodeAddresses(p.Spec.NodeName) != nil {
+			pods = append(pods, p)
+		}
+	}
+	k.sim.Restore(pods)
+	return nil
+}
+
+// connect subscribes to the engine's events, then lists what runs: in this
+// order nothing is missed in between.
+func (k *Kubelet) connect(ctx context.Context) (<-chan types.UID, error) {
+	if _, err := k.Runtime.Version(ctx); err != nil {
+		return nil, err
+	}
+	events, err := k.Runtime.Events(k.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.relist(ctx); err != nil {
+		return nil, err
+	}
+	k.up.Store(true)
+	return events, nil
+}
+
+// relist compares all that runs with the workers: known pods learn of changes
+// whose event was missed, unknown sandboxes get a worker that adopts or removes them.
+func (k *Kubelet) relist(ctx context.Context) error {
+	sandboxes, err := k.Runtime.List(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[types.UID]bool{}
+	k.mu.Lock()
+	var changed []*worker
+	for i := range sandboxes {
+		s := &sandboxes[i]
+		seen[s.PodUID] = true
+		w := k.pods[s.PodUID]
+		if w == nil {
+			w = k.newWorker(controllers.Key{Namespace: s.Namespace, Name: s.Name}, s.PodUID, s.Node)
+			k.pods[s.PodUID] = w
+		}
+		if news := w.learn(s); news && w.knownPod() {
+			changed = append(changed, w)
+		}
+	}
+	for uid, w := range k.pods {
+		if !seen[uid] && w.learn(nil) {
+			changed = append(changed, w)
+		}
+	}
+	k.mu.Unlock()
+	for _, w := range changed {
+		k.poke(w)
+	}
+	return nil
+}
+
+// retryEngine is how long to wait before an engine that does not answer is asked again.
+const retryEngine = 2 * time.Second
+
+// follow hands each event to its pod's worker, and reconnects when the engine went away.
+func (k *Kubelet) follow(events <-chan types.UID) {
+	for {
+		if events != nil {
+			for uid := range events {
+				k.changed(uid)
+			}
+		}
+		if k.ctx.Err() != nil {
+			return
+		}
+		if k.up.Swap(false) {
+			k.Logger.Warn("container runtime went away; pods stay as they are, nodes are not ready", "runtime", k.Runtime.Name())
+		}
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-k.Clock.After(retryEngine):
+		}
+		var err error
+		if events, err = k.connect(k.ctx); err != nil {
+			events = nil
+			continue
+		}
+		k.Logger.Info("container runtime is back", "runtime", k.Runtime.Name())
+		k.wakeAll()
+	}
+}
+
+// changed notes that the runtime said something of a pod's containers happened.
+func (k *Kubelet) changed(uid types.UID) {
+	k.mu.Lock()
+	w := k.pods[uid]
+	k.mu.Unlock()
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	w.stale = true
+	w.mu.Unlock()
+	k.poke(w)
+}
+
+// poke has a worker look again: a simulator's inside the next Step, another's in its goroutine.
+func (k *Kubelet) poke(w *worker) {
+	if k.sim != nil {
+		k.Wake(w.key)
+		return
+	}
+	k.kick(w)
+}
+
+func (k *Kubelet) wakeAll() {
+	k.mu.Lock()
+	keys := make([]controllers.Key, 0, len(k.byName))
+	for key := range k.byName {
+		keys = append(keys, key)
+	}
+	k.mu.Unlock()
+	for _, key := range keys {
+		k.Wake(key)
+	}
+}

@@ -1,0 +1,246 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distribution/reference"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Starting one attempt of a container: wait out the restart back-off, have the
+// image, resolve the environment and the mounts, create and start, run postStart.
+// Each step that fails leaves its reason for the status and its event, in upstream's words.
+
+// The reasons of a waiting container.
+const (
+	reasonCrashLoop    = "CrashLoopBackOff"
+	reasonPullBackOff  = "ImagePullBackOff"
+	reasonPull         = "ErrImagePull"
+	reasonNeverPull    = "ErrImageNeverPull"
+	reasonInspect      = "ImageInspectError"
+	reasonImageName    = "InvalidImageName"
+	reasonConfig       = "CreateContainerConfigError"
+	reasonCreate       = "CreateContainerError"
+	reasonRun          = "RunContainerError"
+	reasonPostStart    = "PostStartHookError"
+	reasonCreating     = "ContainerCreating"
+	reasonInitializing = "PodInitializing"
+)
+
+// startContainer tries to start the next attempt of a container. started says
+// that the runtime's state changed, failed that the container does not run.
+func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer) (started, failed bool) {
+	w.mu.Lock()
+	pod := w.pod
+	w.mu.Unlock()
+	if k.inRestartBackoff(w, pod, c) {
+		return false, true
+	}
+	if why := k.ensureImage(ctx, w, pod, c); why.Reason != "" {
+		if ctx.Err() == nil {
+			if why.Reason != reasonPullBackOff || w.reasonOf(c.Name) != reasonPullBackOff {
+				k.event(pod, c.fieldPath(), corev1.EventTypeWarning, "Failed", "Error: "+why.Reason)
+			}
+			w.report(c.Name, why)
+		}
+		return false, true
+	}
+	config, err := k.containerConfig(ctx, w, pod, c)
+	if err != nil {
+		return false, k.startFailed(ctx, w, pod, c, reasonConfig, err)
+	}
+	release := k.startSlot(ctx)
+	id, err := k.Runtime.StartContainer(ctx, config)
+	release()
+	var notStarted *StartError
+	switch {
+	case errors.As(err, &notStarted):
+		k.event(pod, c.fieldPath(), corev1.EventTypeNormal, "Created", "Container created")
+		return true, k.startFailed(ctx, w, pod, c, reasonRun, err)
+	case err != nil:
+		return false, k.startFailed(ctx, w, pod, c, reasonCreate, err)
+	}
+	k.event(pod, c.fieldPath(), corev1.EventTypeNormal, "Created", "Container created")
+	k.event(pod, c.fieldPath(), corev1.EventTypeNormal, "Started", "Container started")
+	w.report(c.Name, reason{})
+	k.prune(ctx, w, c.Name)
+	if k.sim == nil && c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+		return true, k.postStart(ctx, w, pod, c, id)
+	}
+	return true, false
+}
+
+// retryStart is when a start that failed for its configuration is tried again.
+const retryStart = 10 * time.Second
+
+// startFailed records why a container did not start.
+func (k *Kubelet) startFailed(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer, why string, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	k.event(pod, c.fieldPath(), corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+	w.report(c.Name, reason{why, err.Error()})
+	w.mu.Lock()
+	w.again(k.Clock.Now().Add(retryStart))
+	w.mu.Unlock()
+	return true
+}
+
+func (w *worker) reasonOf(container string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reasons[container].Reason
+}
+
+// inRestartBackoff says whether a container that ended has to wait, and counts
+// the attempt when it has not.
+func (k *Kubelet) inRestartBackoff(w *worker, pod *corev1.Pod, c specContainer) bool {
+	now := k.Clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.sandbox.latest(c.Name)
+	if last == nil || last.State != StateExited {
+		return false
+	}
+	b := w.backoffOf("restart/" + c.Name + "/" + c.Image)
+	if t := b.until(last.Finished, now); !t.IsZero() {
+		if w.reasons[c.Name].Reason != reasonCrashLoop {
+			k.event(pod, c.fieldPath(), corev1.EventTypeWarning, "BackOff",
+				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, describe(pod)))
+		}
+		w.reasons[c.Name] = reason{reasonCrashLoop,
+			fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", b.delay, c.Name, describe(pod))}
+		w.again(t)
+		return true
+	}
+	b.next(last.Finished, now)
+	return false
+}
+
+// prune forgets attempts before the previous one; their logs go with them.
+func (k *Kubelet) prune(ctx context.Context, w *worker, name string) {
+	w.mu.Lock()
+	old := w.sandbox.attempts(name)
+	w.mu.Unlock()
+	for i, c := range old {
+		if i > 0 && c.State == StateExited {
+			if err := k.Runtime.RemoveContainer(ctx, c.ID); err != nil && ctx.Err() == nil {
+				k.Logger.Warn("kubelet: remove old attempt", "container", c.ID, "err", err)
+			}
+		}
+	}
+}
+
+// ensureImage makes the image present as the pull policy says; an empty reason is success.
+func (k *Kubelet) ensureImage(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer) reason {
+	path := c.fieldPath()
+	if _, err := reference.ParseNormalizedNamed(c.Image); err != nil {
+		msg := fmt.Sprintf("Failed to apply default image tag %q: couldn't parse image name %q: %v", c.Image, c.Image, err)
+		k.event(pod, path, corev1.EventTypeWarning, "InspectFailed", msg)
+		return reason{reasonImageName, msg}
+	}
+	if c.ImagePullPolicy != corev1.PullAlways {
+		present, err := k.Runtime.ImagePresent(ctx, c.Image)
+		switch {
+		case err != nil:
+			msg := fmt.Sprintf("Failed to inspect image %q: %v", c.Image, err)
+			k.event(pod, path, corev1.EventTypeWarning, "InspectFailed", msg)
+			w.mu.Lock()
+			w.again(k.Clock.Now().Add(retryStart))
+			w.mu.Unlock()
+			return reason{reasonInspect, msg}
+		case present:
+			k.event(pod, path, corev1.EventTypeNormal, "Pulled",
+				fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", c.Image))
+			return reason{}
+		case c.ImagePullPolicy == corev1.PullNever:
+			msg := fmt.Sprintf("Container image %q is not present with pull policy of Never", c.Image)
+			k.event(pod, path, corev1.EventTypeWarning, "ErrImageNeverPull", msg)
+			w.mu.Lock()
+			w.again(k.Clock.Now().Add(retryStart))
+			w.mu.Unlock()
+			return reason{reasonNeverPull, msg}
+		}
+	}
+	return k.pull(ctx, w, pod, c)
+}
+
+// showPullError is how long ErrImagePull stands before it becomes ImagePullBackOff.
+const showPullError = 2 * time.Second
+
+// pull pulls an image unless it is backing off from an earlier failure.
+func (k *Kubelet) pull(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer) reason {
+	path, now := c.fieldPath(), k.Clock.Now()
+	w.mu.Lock()
+	b := w.backoffOf("pull/" + c.Image)
+	wait, note := b.until(b.last, now), b.note
+	shown := w.reasons[c.Name].Reason == reasonPullBackOff
+	if !wait.IsZero() {
+		w.again(wait)
+	}
+	w.mu.Unlock()
+	if !wait.IsZero() {
+		msg := fmt.Sprintf("Back-off pulling image %q", c.Image)
+		if !shown {
+			k.event(pod, path, corev1.EventTypeNormal, "BackOff", msg)
+		}
+		return reason{reasonPullBackOff, msg + ": " + note}
+	}
+	k.event(pod, path, corev1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", c.Image))
+	image, err := k.Runtime.PullImage(ctx, c.Image, k.pullSecrets(ctx, pod))
+	if err != nil {
+		if ctx.Err() != nil {
+			return reason{reasonPull, err.Error()}
+		}
+		k.event(pod, path, corev1.EventTypeWarning, "Failed", fmt.Sprintf("Failed to pull image %q: %v", c.Image, err))
+		failed := k.Clock.Now()
+		w.mu.Lock()
+		b.next(failed, failed)
+		b.note = reasonPull + ": " + err.Error()
+		w.again(failed.Add(showPullError))
+		w.mu.Unlock()
+		return reason{reasonPull, err.Error()}
+	}
+	took := k.Clock.Since(now).Truncate(time.Millisecond)
+	k.event(pod, path, corev1.EventTypeNormal, "Pulled",
+		fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", c.Image, took, took, image.Size))
+	return reason{}
+}
+
+// containerConfig resolves all that the runtime needs to start the next attempt.
+func (k *Kubelet) containerConfig(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer) (ContainerConfig, error) {
+	w.mu.Lock()
+	s, volumes := w.sandbox, w.volumes
+	old := oldContainerStatus(pod, c.Name)
+	w.mu.Unlock()
+	config := ContainerConfig{Pod: pod, Container: c.Container, SpecHash: specHash(c.Container)}
+	if last := s.latest(c.Name); last != nil {
+		config.Attempt = last.Attempt + 1
+	} else if old != nil && (old.State.Terminated != nil || old.State.Running != nil) {
+		// The runtime has lost it (its engine was wiped): go on counting.
+		config.Attempt = int(old.RestartCount) + 1
+	}
+	env, err := k.environment(ctx, pod, c.Container, podIPs(s, k.hostIPs(pod)))
+	if err != nil {
+		return config, err
+	}
+	config.Env = env.sorted()
+	config.Command = env.expandAll(c.Command)
+	config.Args = env.expandAll(c.Args)
+	if config.Mounts, err = k.mounts(pod, c.Container, volumes, env); err != nil {
+		return config, err
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if e := &pod.Spec.EphemeralContainers[i]; e.Name == c.Name && e.TargetContainerName != "" {
+			target := s.latest(e.TargetContainerName)
+			if target == nil {
+				return config, fmt.Errorf("unable to find target container %v", e.TargetContainerName)
+			}
+			config.Target = target.ID
+		}
+	}
+	return config, nil
+}
