@@ -259,7 +259,13 @@ func text(s string) string {
 }
 
 // scanKV reads a row in the order of kvColumns.
-func scanKV(rows *sql.Rows, kv *KV, more ...any) error {
+func scanKV(rows *sql.Rows, kv *KV) error {
+	return rows.Scan(&kv.ID, &kv.ModRevision, &kv.Sub, &kv.Key, &kv.CreateRevision, &kv.Version, &kv.Lease,
+		&kv.Value, &kv.ManagedFields, &kv.PrevID, &kv.RequestID)
+}
+
+// scanMore is scanKV with more columns behind.
+func scanMore(rows *sql.Rows, kv *KV, more ...any) error {
 	return rows.Scan(append([]any{&kv.ID, &kv.ModRevision, &kv.Sub, &kv.Key, &kv.CreateRevision, &kv.Version, &kv.Lease,
 		&kv.Value, &kv.ManagedFields, &kv.PrevID, &kv.RequestID}, more...)...)
 }

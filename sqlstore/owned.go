@@ -67,7 +67,7 @@ func (s *Store) objects(ctx context.Context, query, arg string) (objects []Objec
 	err = s.read(ctx, "read objects", func(c *conn) error {
 		return c.each(query, []any{arg}, func(rows *sql.Rows) error {
 			var o Object
-			err := scanKV(rows, &o.KV, &o.Ref.Group, &o.Ref.Resource, &o.Ref.Namespace, &o.Ref.Name, &o.Ref.UID)
+			err := scanMore(rows, &o.KV, &o.Ref.Group, &o.Ref.Resource, &o.Ref.Namespace, &o.Ref.Name, &o.Ref.UID)
 			objects = append(objects, o)
 			return err
 		})

@@ -111,20 +111,20 @@ func (st statement) run(ctx context.Context, c *conn, q *Query, page *Page) erro
 		columns = kvColumnsKeysOnly
 	}
 	if q.Limit > 0 {
-		page.Rows = make([]KV, 0, min(q.Limit, 1024))
+		page.Rows = make([]KV, 0, min(q.Limit, 1024)+1)
 	}
 	err := c.each(`SELECT `+columns+` `+st.from+` ORDER BY `+st.key, st.args, func(rows *sql.Rows) error {
-		var row KV
-		if err := scanKV(rows, &row); err != nil {
+		n := len(page.Rows)
+		page.Rows = append(page.Rows, KV{})
+		if err := scanKV(rows, &page.Rows[n]); err != nil {
 			return err
 		}
 		switch {
-		case row.Version == 0:
-		case q.Limit > 0 && len(page.Rows) == q.Limit:
-			page.More = true
+		case page.Rows[n].Version == 0:
+			page.Rows = page.Rows[:n]
+		case n == q.Limit && n > 0:
+			page.Rows, page.More = page.Rows[:n], true
 			return errEnough
-		default:
-			page.Rows = append(page.Rows, row)
 		}
 		return ctx.Err()
 	})

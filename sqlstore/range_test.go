@@ -134,8 +134,8 @@ func TestOldRangesUseTheIndexInOrder(t *testing.T) {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	err := d.Reader().Select(&plan, `EXPLAIN QUERY PLAN SELECT kv.value FROM kv INDEXED BY kv_key WHERE kv.key >= 'a' AND kv.key < 'b' AND kv.mod_revision <= 9 AND NOT EXISTS (
-		SELECT 1 FROM kv AS n WHERE n.key = kv.key AND n.mod_revision > kv.mod_revision AND n.mod_revision <= 9) ORDER BY kv.key`)
+	query, args := sqlstore.PastQuery(sqlstore.Query{From: "a", To: "b", Revision: 9})
+	err := d.Reader().Select(&plan, `EXPLAIN QUERY PLAN `+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
