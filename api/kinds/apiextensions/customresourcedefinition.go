@@ -58,9 +58,10 @@ func definitions() *kinds.Resource {
 		Group: gvk.Group, Name: "customresourcedefinitions", Singular: "customresourcedefinition", Kind: gvk.Kind,
 		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{version}, Hub: version,
-		Prefix:       "/registry/apiextensions.k8s.io/customresourcedefinitions",
-		Strategy:     main.Strategy(),
-		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		Prefix:             "/registry/apiextensions.k8s.io/customresourcedefinitions",
+		StorageVersionHash: "jfWCUB31mvA=", // of v1beta1, in which upstream stores it
+		Strategy:           main.Strategy(),
+		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
 	}
 }
 

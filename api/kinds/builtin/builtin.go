@@ -13,11 +13,16 @@ import (
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/admissionregistration"
 	"kuberow/api/kinds/apiextensions"
+	"kuberow/api/kinds/apps"
+	"kuberow/api/kinds/batch"
 	"kuberow/api/kinds/coordination"
+	"kuberow/api/kinds/core"
 	"kuberow/api/kinds/discovery"
 	"kuberow/api/kinds/events"
 	"kuberow/api/kinds/networking"
 	"kuberow/api/kinds/node"
+	"kuberow/api/kinds/policy"
+	"kuberow/api/kinds/rbac"
 	"kuberow/api/kinds/resource"
 	"kuberow/api/kinds/storage"
 	"kuberow/api/kinds/storagemigration"
@@ -27,8 +32,13 @@ import (
 func Resources() []*kinds.Resource {
 	var all []*kinds.Resource
 	for _, group := range []func() []*kinds.Resource{
+		core.Resources,
+		apps.Resources,
 		events.Resources,
+		batch.Resources,
 		networking.Resources,
+		policy.Resources,
+		rbac.Resources,
 		storage.Resources,
 		admissionregistration.Resources,
 		apiextensions.Resources,

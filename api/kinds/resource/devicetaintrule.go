@@ -59,8 +59,9 @@ func deviceTaintRules() *kinds.Resource {
 	return &kinds.Resource{
 		Group: gvk.Group, Name: "devicetaintrules", Singular: "devicetaintrule", Kind: gvk.Kind,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/devicetaintrules",
-		Strategy:     main.Strategy(),
-		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		StorageVersionHash: "i+85+TcIKpA=", // of v1beta2, in which upstream stores it
+		Strategy:           main.Strategy(),
+		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
 	}
 }
 

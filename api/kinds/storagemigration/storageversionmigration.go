@@ -45,8 +45,9 @@ func migrations() *kinds.Resource {
 	return &kinds.Resource{
 		Group: gvk.Group, Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: gvk.Kind,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/storageversionmigrations",
-		Strategy:     main.Strategy(),
-		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		StorageVersionHash: "pCjmmKOkLy4=", // of v1beta1, in which upstream stores it
+		Strategy:           main.Strategy(),
+		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
 	}
 }
 
