@@ -152,7 +152,7 @@ func deploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.Er
 		}
 		return append(all, common.AtMost100Percent(unavailable, path)...)
 	}
-	return field.ErrorList{field.NotSupported(path, s, []appsv1.DeploymentStrategyType{
+	return field.ErrorList{field.NotSupported(path, common.Internal(s), []appsv1.DeploymentStrategyType{
 		appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 

@@ -58,7 +58,7 @@ func daemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Path) fiel
 		}
 		return all
 	}
-	return field.ErrorList{field.NotSupported(path, s, []appsv1.DaemonSetUpdateStrategyType{
+	return field.ErrorList{field.NotSupported(path, common.Internal(s), []appsv1.DaemonSetUpdateStrategyType{
 		appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
@@ -118,7 +118,7 @@ func statefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.Erro
 	switch s.UpdateStrategy.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if rolling != nil {
-			all = append(all, field.Invalid(update.Child("rollingUpdate"), rolling,
+			all = append(all, field.Invalid(update.Child("rollingUpdate"), common.Internal(rolling),
 				fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType)))
 		}
 	case appsv1.RollingUpdateStatefulSetStrategyType:
@@ -126,7 +126,7 @@ func statefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.Erro
 			all = append(all, statefulSetRolling(rolling, update.Child("rollingUpdate"))...)
 		}
 	default:
-		all = append(all, field.Invalid(update, s.UpdateStrategy,
+		all = append(all, field.Invalid(update, common.Internal(s.UpdateStrategy),
 			fmt.Sprintf("must be '%s' or '%s'", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType)))
 	}
 	keep := s.PersistentVolumeClaimRetentionPolicy

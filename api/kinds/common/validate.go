@@ -15,7 +15,10 @@ import (
 
 // Immutable refuses any change of a value.
 func Immutable(value, old any, path *field.Path) field.ErrorList {
-	return apivalidation.ValidateImmutableField(value, old, path)
+	if Equal(value, old) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, Internal(value), apivalidation.FieldImmutableErrorMsg)}
 }
 
 // NonNegative refuses numbers below zero.
