@@ -90,7 +90,6 @@ func (n *Node) turn(group []*proposal) error {
 		return err
 	}
 	n.storage.trim(n.storage.applied)
-	n.publish()
 	return nil
 }
 
@@ -267,6 +266,7 @@ func (n *Node) commit(t *transaction) error {
 		return err
 	}
 	n.counted = true
+	n.publish()
 	for _, a := range n.answers {
 		a.p.done <- outcome{res: a.res}
 	}

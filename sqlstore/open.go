@@ -55,6 +55,7 @@ type Store struct {
 
 	revision atomic.Int64 // = state.revision, for readers without the lock
 	compact  atomic.Int64 // = state.compact
+	swept    atomic.Int64 // the compact_revision for which nothing is left to delete
 
 	ring     *ring
 	resource *resources
@@ -99,6 +100,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{path: o.Path, log: o.Logger, lock: lock, pool: make(chan *conn, readers), wake: newBroadcast()}
+	s.swept.Store(-1)
 	if o.Faults != nil {
 		s.faults = *o.Faults
 	}
