@@ -29,7 +29,7 @@ func fillConfig(cfg *Config) {
 		cfg.Logger = slog.Default()
 	}
 	if cfg.Parallel == 0 {
-		cfg.Parallel = 64
+		cfg.Parallel = 256
 	}
 }
 

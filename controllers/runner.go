@@ -43,7 +43,7 @@ type Config struct {
 	Clock    clock.WithTicker   // nil: the real one
 	Random   func(n int) string // name suffixes; nil: apimachinery's
 	Logger   *slog.Logger       // nil: slog.Default
-	Parallel int                // writes at a time; 0: 64
+	Parallel int                // writes at a time; 0: 256
 }
 
 // Runner runs controllers against a store.
