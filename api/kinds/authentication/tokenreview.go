@@ -1,0 +1,51 @@
+package authentication
+
+import (
+	"errors"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"kuberow/api/kinds"
+)
+
+// tokenReview says whose a token is. Others (a webhook, an aggregated API
+// server) ask it about tokens that were shown to them.
+func tokenReview(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
+	review := in.(*authenticationv1.TokenReview)
+	if review.Spec.Token == "" {
+		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
+	}
+	access, err := accessOf(r)
+	if err != nil {
+		return nil, err
+	}
+	audiences := review.Spec.Audiences
+	if len(audiences) == 0 {
+		audiences = access.Audiences()
+	}
+	review.Status = authenticationv1.TokenReviewStatus{}
+	resp, ok, err := access.AuthenticateToken(r.Ctx, review.Spec.Token, audiences)
+	if !ok {
+		if err == nil {
+			err = errors.New("invalid bearer token")
+		}
+		review.Status.Error = err.Error()
+		return review, nil
+	}
+	if len(audiences) > 0 && len(authenticator.Audiences(audiences).Intersect(resp.Audiences)) == 0 {
+		return nil, apierrors.NewInternalError(errors.New("error validating audiences"))
+	}
+	review.Status.Authenticated = true
+	review.Status.User = kinds.UserInfo(resp.User)
+	review.Status.Audiences = resp.Audiences
+	return review, nil
+}
+
+func accessOf(r *kinds.Context) (kinds.Access, error) {
+	if r.Cluster == nil || r.Cluster.Access == nil {
+		return nil, apierrors.NewInternalError(errors.New("authenticate token: there is no authenticator"))
+	}
+	return r.Cluster.Access, nil
+}

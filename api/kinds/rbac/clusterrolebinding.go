@@ -1,0 +1,33 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/common"
+)
+
+// A ClusterRoleBinding gives a ClusterRole everywhere.
+func clusterRoleBindings() *kinds.Resource {
+	validate := func(_ *kinds.Context, o *rbacv1.ClusterRoleBinding) field.ErrorList {
+		return validateBinding(o.RoleRef, o.Subjects, false, "ClusterRole")
+	}
+	return resource(kinds.Resource{
+		Name: "clusterrolebindings", Singular: "clusterrolebinding", StorageVersionHash: "48tpQ8gZHFc=",
+		Strategy: common.Typed[rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBinding]{
+			Default:     func(o *rbacv1.ClusterRoleBinding) { defaultBinding(&o.RoleRef, o.Subjects) },
+			BeginCreate: func(r *kinds.Context, o *rbacv1.ClusterRoleBinding) error { return mayBind(r, o.Name, o.RoleRef) },
+			BeginUpdate: func(r *kinds.Context, o, old *rbacv1.ClusterRoleBinding) error {
+				if onlyForGC(o, old) {
+					return nil
+				}
+				return mayBind(r, o.Name, o.RoleRef)
+			},
+			Validate: validate,
+			ValidateUpdate: func(r *kinds.Context, o, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+				return append(validate(r, o), validateRoleRefUpdate(o.RoleRef, old.RoleRef)...)
+			},
+			ValidateName: common.NamePath,
+		}.Strategy(),
+	}, common.Version[rbacv1.ClusterRoleBinding, rbacv1.ClusterRoleBindingList](gvk("ClusterRoleBinding")))
+}

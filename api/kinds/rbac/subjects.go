@@ -1,0 +1,81 @@
+package rbac
+
+// What the two kinds of binding share: subjects and the reference to a role.
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds/common"
+)
+
+func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	if ref.APIGroup == "" {
+		ref.APIGroup = rbacv1.GroupName
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
+			s.APIGroup = rbacv1.GroupName
+		}
+	}
+}
+
+// validateBinding checks a binding that may refer to the given kinds of role.
+func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, roleKinds ...string) field.ErrorList {
+	path := field.NewPath("roleRef")
+	var errs field.ErrorList
+	errs = append(errs, oneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+	errs = append(errs, oneOf(ref.Kind, path.Child("kind"), roleKinds...)...)
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	} else {
+		for _, msg := range common.NamePath(ref.Name, false) {
+			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, msg))
+		}
+	}
+	for i, s := range subjects {
+		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
+	}
+	return errs
+}
+
+func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		if s.Name != "" {
+			for _, msg := range apivalidation.ValidateServiceAccountName(s.Name, false) {
+				errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
+			}
+		}
+		errs = append(errs, oneOf(s.APIGroup, path.Child("apiGroup"), "")...)
+		if !namespaced && s.Namespace == "" {
+			errs = append(errs, field.Required(path.Child("namespace"), ""))
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		errs = append(errs, oneOf(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+	default:
+		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+	}
+	return errs
+}
+
+// validateRoleRefUpdate: who may bind a role was decided when the binding was
+// made, so it cannot be pointed at another role.
+func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
+	return common.Immutable(ref, old, field.NewPath("roleRef"))
+}
+
+// oneOf, other than common.OneOf, calls an empty value unsupported and not missing.
+func oneOf(value string, path *field.Path, allowed ...string) field.ErrorList {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(path, value, allowed)}
+}
