@@ -99,7 +99,7 @@ func customCell(c CustomColumn) string {
 		"integer": "CASE json_type(v) WHEN 'integer' THEN v ->> '$' WHEN 'real' THEN CAST(v ->> '$' AS INTEGER) END",
 		"number":  "CASE WHEN json_type(v) IN ('integer', 'real') THEN v ->> '$' END",
 		"boolean": "CASE WHEN json_type(v) IN ('true', 'false') THEN v END",
-		"date": "CASE WHEN json_type(v) <> 'text' THEN NULL WHEN v ->> '$' IN ('', 'null') THEN '<unknown>'" +
+		"date": "CASE WHEN json_type(v) IS NOT 'text' THEN NULL WHEN v ->> '$' IN ('', 'null') THEN '<unknown>'" +
 			" WHEN unixepoch(v ->> '$') IS NULL THEN '<invalid>' ELSE {{since v ->> '$'}} END",
 		"string": "CASE WHEN json_type(v) = 'text' THEN v ->> '$' WHEN json_type(v) <> 'null' THEN v END",
 	}[c.Type]

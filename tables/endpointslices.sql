@@ -33,7 +33,7 @@ CREATE VIEW endpointslices_row AS
 SELECT o.id, {{object}},
   coalesce(o.value ->> '$.addressType', '') AS addresstype,
   {{more SELECT key AS n, CAST(coalesce(value ->> '$.port', value ->> '$.name', '*') AS TEXT) AS item FROM json_each(o.value -> '$.ports')}} AS ports,
-  {{more SELECT row_number() OVER (ORDER BY e.key, a.key) - 1 AS n, a.value AS item FROM json_each(o.value -> '$.endpoints') AS e, json_each(e.value -> '$.addresses') AS a}} AS endpoints,
+  {{more SELECT row_number() OVER (ORDER BY e.key, a.key) - 1 AS n, a.value AS item FROM json_each(o.value -> '$.endpoints') AS e, json_each(e.value -> '$.addresses') AS a WHERE a.value IS NOT NULL}} AS endpoints,
   {{age}} AS age
 FROM object AS o;
 

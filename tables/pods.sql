@@ -74,7 +74,7 @@ SELECT o.id,
 FROM object AS o, json_each(json_array((
   SELECT json_object(
     'ready', (sidecars_ready + iif(started, containers_ready, 0)) || '/' || (
-      SELECT json_array_length(o.value, '$.spec.containers') + count(*)
+      SELECT coalesce(json_array_length(o.value, '$.spec.containers'), 0) + count(*)
       FROM json_each(o.value -> '$.spec.initContainers') WHERE value ->> '$.restartPolicy' = 'Always'),
     'restarts', iif(started, sidecar_restarts + container_restarts, init_restarts),
     'last', nullif(iif(started, max(sidecar_last, container_last), init_last), ''),
@@ -111,7 +111,7 @@ FROM object AS o, json_each(json_array((
           WHEN s ->> '$.state.terminated.signal' <> 0 THEN 'Init:Signal:' || (s ->> '$.state.terminated.signal')
           WHEN s -> '$.state.terminated' IS NOT NULL THEN 'Init:ExitCode:' || (s ->> '$.state.terminated.exitCode')
           WHEN s ->> '$.state.waiting.reason' NOT IN ('', 'PodInitializing') THEN 'Init:' || (s ->> '$.state.waiting.reason')
-          ELSE 'Init:' || n || '/' || json_array_length(o.value, '$.spec.initContainers')
+          ELSE 'Init:' || n || '/' || coalesce(json_array_length(o.value, '$.spec.initContainers'), 0)
         END AS waits
         FROM status
       )

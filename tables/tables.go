@@ -84,10 +84,14 @@ var byResource = sync.OnceValue(func() map[Resource]Table {
 	return m
 })
 
-// All returns the tables of all built-in kinds, ordered by name.
+// All returns the tables of all built-in kinds that are stored, ordered by name.
 func All() []Table {
-	return slices.DeleteFunc(slices.Clone(all()), func(t Table) bool { return len(t.Resources) == 0 })
+	return slices.DeleteFunc(slices.Clone(all()), func(t Table) bool { return len(t.Resources) == 0 || !t.Stored() })
 }
+
+// Stored says whether the table has views. The others (componentstatuses, the
+// subresource autoscaling/scale) are columns only: what they show is in no row.
+func (t Table) Stored() bool { return len(t.Views) > 0 }
 
 // For returns the table of a built-in kind. The core group is "".
 func For(group, resource string) (Table, bool) {

@@ -1,0 +1,16 @@
+-- componentstatuses: columns only: they are never stored, so there is no view and the API makes the cells.
+--
+-- view: componentstatuses
+-- resource: core/componentstatuses
+-- columns: name | heading | type | format | priority, then the description
+--   name | Name | string | name | 0
+--     Name must be unique within a namespace. Is required when creating resources, although some resources may
+--     allow a client to request the generation of an appropriate name automatically. Name is primarily
+--     intended for creation idempotence and configuration definition. Cannot be updated. More info:
+--     https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names
+--   status | Status | string | - | 0
+--     Status of the component conditions
+--   message | Message | string | - | 0
+--     Message of the component conditions
+--   error | Error | string | - | 0
+--     Error of the component conditions
