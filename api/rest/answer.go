@@ -168,7 +168,6 @@ func (c *call) answerList(l *lister, m metav1.ListMeta, rows []sqlstore.KV) erro
 		return c.listProtobuf(l, m, rows)
 	case c.out.MediaType == wire.JSON && !c.out.Pretty:
 		body := wire.NewBody(c.w, c.req, http.StatusOK, wire.JSON)
-		c.w = startable{c.w, body}
 		if err := c.streamList(body.Write, l, m, rows); err != nil {
 			return err
 		}
@@ -184,15 +183,6 @@ func (c *call) answerList(l *lister, m metav1.ListMeta, rows []sqlstore.KV) erro
 	}
 	return wire.WriteJSON(c.w, c.req, http.StatusOK, c.out, whole)
 }
-
-// startable lets the end of the request see whether the answer has begun.
-type startable struct {
-	http.ResponseWriter
-	*wire.Body
-}
-
-// Write writes to the body.
-func (s startable) Write(b []byte) (int, error) { return s.Body.Write(b) }
 
 // streamList writes a list as JSON, item by item.
 func (c *call) streamList(write func([]byte) (int, error), l *lister, m metav1.ListMeta, rows []sqlstore.KV) error {

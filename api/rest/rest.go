@@ -27,7 +27,7 @@ type Config struct {
 	Registry   *kinds.Registry
 	Cluster    *kinds.Cluster
 	Admission  []admission.Plugin
-	Authorizer authorizer.Authorizer
+	Authorizer authorizer.UnconditionalAuthorizer
 	Clock      func() time.Time
 	Random     func(n int) string // name suffixes
 	UID        func() types.UID
