@@ -31,6 +31,8 @@ type Config struct {
 	Cluster *kinds.Cluster
 	// NodeAddresses gives the addresses of a node of this fleet, nil for a node that is not ours; its pods are left alone.
 	NodeAddresses func(node string) []corev1.NodeAddress
+	// NodesChanged is told when the engine went away or came back (nil: nobody is): the nodes' conditions changed.
+	NodesChanged func()
 	Logger        *slog.Logger
 }
 
@@ -151,7 +153,24 @@ func (k *Kubelet) connect(ctx context.Context) (<-chan types.UID, error) {
 		return nil, err
 	}
 	k.up.Store(true)
+	k.orphans()
 	return events, nil
+}
+
+// orphans removes what runs for pods that the API has no more.
+func (k *Kubelet) orphans() {
+	k.mu.Lock()
+	all := make([]*worker, 0, len(k.pods))
+	for _, w := range k.pods {
+		all = append(all, w)
+	}
+	k.mu.Unlock()
+	for _, w := range all {
+		if k.isGone(w) {
+			w.lost()
+			k.kick(w)
+		}
+	}
 }
 
 // relist compares all that runs with the workers: known pods learn of changes
@@ -204,6 +223,7 @@ func (k *Kubelet) follow(events <-chan types.UID) {
 		}
 		if k.up.Swap(false) {
 			k.Logger.Warn("container runtime went away; pods stay as they are, nodes are not ready", "runtime", k.Runtime.Name())
+			k.nodesChanged()
 		}
 		select {
 		case <-k.ctx.Done():
@@ -216,7 +236,14 @@ func (k *Kubelet) follow(events <-chan types.UID) {
 			continue
 		}
 		k.Logger.Info("container runtime is back", "runtime", k.Runtime.Name())
+		k.nodesChanged()
 		k.wakeAll()
+	}
+}
+
+func (k *Kubelet) nodesChanged() {
+	if k.NodesChanged != nil {
+		k.NodesChanged()
 	}
 }
 

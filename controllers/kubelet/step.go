@@ -221,18 +221,7 @@ func (k *Kubelet) statusWrite(key controllers.Key, pod *corev1.Pod, status corev
 // housekeep finds what no change told of: sandboxes whose pod is gone, and
 // events of the engine that were missed.
 func (k *Kubelet) housekeep() {
-	k.mu.Lock()
-	all := make([]*worker, 0, len(k.pods))
-	for _, w := range k.pods {
-		all = append(all, w)
-	}
-	k.mu.Unlock()
-	for _, w := range all {
-		if k.isGone(w) {
-			w.lost()
-			k.kick(w)
-		}
-	}
+	k.orphans()
 	if k.sim == nil && k.up.Load() {
 		k.spawn(func() {
 			if err := k.relist(k.ctx); err != nil && k.ctx.Err() == nil {
