@@ -23,7 +23,7 @@ import (
 
 // The query parameters of each verb, read and checked as upstream does.
 
-var metaV1 = schema.GroupVersion{Version: "v1"}
+var metaV1 = metav1.SchemeGroupVersion
 
 func decodeQuery(q url.Values, into runtime.Object) error {
 	if len(q) == 0 {
