@@ -82,7 +82,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, req *http.Request) {
 		s.Discovery.ServeHTTP(w, req)
 		return
 	}
-	err := apierrors.NewGenericServerResponse(http.StatusNotFound, req.Method, schema.GroupResource{}, "", "", 0, true)
+	err := apierrors.NewGenericServerResponse(http.StatusNotFound, req.Method, schema.GroupResource{}, "", "", 0, false)
 	wire.WriteStatus(w, req, err.Status())
 }
 

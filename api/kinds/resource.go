@@ -58,6 +58,9 @@ type Resource struct {
 	// Propagation is what a DELETE that does not say otherwise does with dependents; "" is Background.
 	Propagation Propagation
 
+	// DeleteWarning is sent with a DELETE that leaves Propagation to its default.
+	DeleteWarning string
+
 	// Holds tells whether something beside metadata.finalizers keeps a deleted object: a namespace's
 	// spec.finalizers.
 	Holds func(obj runtime.Object) bool

@@ -253,6 +253,7 @@ func (c *call) serveDelete() error {
 	if err != nil {
 		return err
 	}
+	c.warnDefaultPropagation(options)
 	res, err := c.delete(options)
 	if err != nil {
 		return err
@@ -265,6 +266,13 @@ func (c *call) serveDelete() error {
 		return c.answerStatus(code, c.success(res.obj))
 	}
 	return c.answer(code, res.row)
+}
+
+// warnDefaultPropagation warns of a default that surprises.
+func (c *call) warnDefaultPropagation(options *metav1.DeleteOptions) {
+	if c.Resource.DeleteWarning != "" && options.PropagationPolicy == nil && options.OrphanDependents == nil {
+		c.Warn(c.Resource.DeleteWarning)
+	}
 }
 
 // success is the Status that answers for an object that is gone.

@@ -24,6 +24,7 @@ func (c *call) serveDeleteCollection() error {
 	if err != nil {
 		return err
 	}
+	c.warnDefaultPropagation(options)
 	l, err := c.newLister(o)
 	if err != nil {
 		return err

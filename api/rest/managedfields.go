@@ -70,7 +70,8 @@ type typeConverter struct {
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t *typeConverter) ObjectToTyped(obj runtime.Object, o ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	if t.scheme.Recognizes(obj.GetObjectKind().GroupVersionKind()) {
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if t.scheme.Recognizes(gvk) && gvk.Kind != "Scale" { // the schema does not have Scale, which has no lists
 		return t.builtIn.ObjectToTyped(obj, o...)
 	}
 	return t.deduced.ObjectToTyped(obj, o...)

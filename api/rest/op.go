@@ -94,10 +94,10 @@ func (r *REST) authorize(ctx context.Context, a authorizer.AttributesRecord) err
 
 // methodNotAllowed is the 405 of a verb that the resource does not have.
 func methodNotAllowed(verb string) error {
-	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, verb, schema.GroupResource{}, "", "", 0, true)
+	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, verb, schema.GroupResource{}, "", "", 0, false)
 }
 
 // noSuchResource is the 404 of a resource that is not served.
 func noSuchResource(verb string) error {
-	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, schema.GroupResource{}, "", "", 0, true)
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, verb, schema.GroupResource{}, "", "", 0, false)
 }

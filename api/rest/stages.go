@@ -155,9 +155,24 @@ func (o *op) validateMeta(m metav1.Object) field.ErrorList {
 	}
 	p := field.NewPath("metadata")
 	errs := validation.ValidateObjectMetaAccessor(m, o.Resource.Namespaced, name, p)
+	if !o.Resource.Custom {
+		errs = append(errs, finalizerNames(m, p.Child("finalizers"))...)
+	}
 	if len(errs) == 0 && m.GetName() != "" {
 		for _, text := range path.IsValidPathSegmentName(m.GetName()) {
 			errs = append(errs, field.Invalid(p.Child("name"), m.GetName(), text))
+		}
+	}
+	return errs
+}
+
+// finalizerNames wants a finalizer to name its owner's domain, but for the three that are Kubernetes' own.
+func finalizerNames(m metav1.Object, p *field.Path) (errs field.ErrorList) {
+	for i, f := range m.GetFinalizers() {
+		switch {
+		case strings.Contains(f, "/"), f == "kubernetes", f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents:
+		default:
+			errs = append(errs, field.Invalid(p.Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
 		}
 	}
 	return errs

@@ -60,8 +60,10 @@ func jobs() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	v := common.Version[batchv1.Job, batchv1.JobList](gvk("Job"))
 	return single(kinds.Resource{
-		Name: "jobs", Singular: "job", Categories: []string{"all"},
-		Verbs: common.Verbs(), Prefix: "/registry/jobs", StorageVersionHash: "mudhfqk/qZY=",
+		Name: "jobs", Singular: "job", Propagation: kinds.OrphanDependents,
+		DeleteWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+		Categories:    []string{"all"},
+		Verbs:         common.Verbs(), Prefix: "/registry/jobs", StorageVersionHash: "mudhfqk/qZY=",
 		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}, v)
 }

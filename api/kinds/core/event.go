@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -13,7 +15,9 @@ import (
 
 func events() *kinds.Resource {
 	return single(kinds.Resource{
-		Name: "events", Singular: "event", ShortNames: []string{"ev"}, Namespaced: true,
+		Name: "events", Singular: "event", Propagation: kinds.NoGarbageCollection,
+		TTL:        func(c *kinds.Cluster) time.Duration { return c.EventTTL },
+		ShortNames: []string{"ev"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/events", StorageVersionHash: "r2yiGXH7wu8=",
 		Strategy: EventStrategy(),
 	}, EventHub())

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -42,9 +43,11 @@ func namespaces() *kinds.Resource {
 	finalize.PrepareForUpdate = func(_ *kinds.Context, n, old *corev1.Namespace) { n.Status = old.Status }
 	v := common.Version[corev1.Namespace, corev1.NamespaceList](gvk("Namespace"))
 	return single(kinds.Resource{
-		Name: "namespaces", Singular: "namespace", ShortNames: []string{"ns"},
-		Verbs:  []string{"create", "delete", "get", "list", "patch", "update", "watch"},
-		Prefix: "/registry/namespaces", StorageVersionHash: "Q3oi5N2YM8M=",
+		Name: "namespaces", Singular: "namespace", ReturnsDeleted: true,
+		Holds:      func(obj runtime.Object) bool { return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0 },
+		ShortNames: []string{"ns"},
+		Verbs:      []string{"create", "delete", "get", "list", "patch", "update", "watch"},
+		Prefix:     "/registry/namespaces", StorageVersionHash: "Q3oi5N2YM8M=",
 		Strategy: strategy.Strategy(),
 		Subresources: []*kinds.Subresource{
 			{Name: "finalize", GVK: v.GVK, Verbs: []string{"update"}, Strategy: finalize.Strategy()},

@@ -34,7 +34,7 @@ func persistentVolumes() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	v := common.Version[corev1.PersistentVolume, corev1.PersistentVolumeList](gvk("PersistentVolume"))
 	return single(kinds.Resource{
-		Name: "persistentvolumes", Singular: "persistentvolume", ShortNames: []string{"pv"},
+		Name: "persistentvolumes", Singular: "persistentvolume", ReturnsDeleted: true, ShortNames: []string{"pv"},
 		Verbs: common.Verbs(), Prefix: "/registry/persistentvolumes", StorageVersionHash: "HN/zwEC+JgM=",
 		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}, v)

@@ -40,7 +40,7 @@ func persistentVolumeClaims() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	v := common.Version[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](gvk("PersistentVolumeClaim"))
 	return single(kinds.Resource{
-		Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ShortNames: []string{"pvc"}, Namespaced: true,
+		Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", ReturnsDeleted: true, ShortNames: []string{"pvc"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/persistentvolumeclaims", StorageVersionHash: "QWTyNDq0dC4=",
 		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}, v)

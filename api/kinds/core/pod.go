@@ -25,7 +25,7 @@ func pods() *kinds.Resource {
 	}
 	main := podStrategy()
 	return single(kinds.Resource{
-		Name: "pods", Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
+		Name: "pods", Singular: "pod", ReturnsDeleted: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/pods", StorageVersionHash: "xPOwRZ+Yhw8=",
 		Strategy: main.Strategy(),
 		Subresources: []*kinds.Subresource{

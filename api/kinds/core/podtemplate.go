@@ -11,7 +11,7 @@ import (
 
 func podTemplates() *kinds.Resource {
 	return single(kinds.Resource{
-		Name: "podtemplates", Singular: "podtemplate", Namespaced: true,
+		Name: "podtemplates", Singular: "podtemplate", ReturnsDeleted: true, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/podtemplates", StorageVersionHash: "LIXB2x4IFpk=",
 		Strategy: common.Typed[corev1.PodTemplate, *corev1.PodTemplate]{
 			Default:          func(t *corev1.PodTemplate) { DefaultPodTemplate(&t.Template) },

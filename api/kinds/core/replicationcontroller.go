@@ -39,7 +39,7 @@ func replicationControllers() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	v := common.Version[corev1.ReplicationController, corev1.ReplicationControllerList](gvk("ReplicationController"))
 	return single(kinds.Resource{
-		Name: "replicationcontrollers", Singular: "replicationcontroller", ShortNames: []string{"rc"}, Categories: []string{"all"},
+		Name: "replicationcontrollers", Singular: "replicationcontroller", Propagation: kinds.OrphanDependents, ShortNames: []string{"rc"}, Categories: []string{"all"},
 		Namespaced: true, Verbs: common.Verbs(), Prefix: "/registry/controllers", StorageVersionHash: "Jond2If31h0=",
 		Strategy: strategy.Strategy(),
 		Subresources: []*kinds.Subresource{

@@ -35,7 +35,7 @@ func resourceQuotas() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	v := common.Version[corev1.ResourceQuota, corev1.ResourceQuotaList](gvk("ResourceQuota"))
 	return single(kinds.Resource{
-		Name: "resourcequotas", Singular: "resourcequota", ShortNames: []string{"quota"}, Namespaced: true,
+		Name: "resourcequotas", Singular: "resourcequota", ReturnsDeleted: true, ShortNames: []string{"quota"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/resourcequotas", StorageVersionHash: "8uhSgffRX6w=",
 		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}, v)

@@ -49,7 +49,7 @@ func services() *kinds.Resource {
 	}
 	v := common.Version[corev1.Service, corev1.ServiceList](gvk("Service"))
 	return single(kinds.Resource{
-		Name: "services", Singular: "service", ShortNames: []string{"svc"}, Categories: []string{"all"}, Namespaced: true,
+		Name: "services", Singular: "service", ReturnsDeleted: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/services/specs", StorageVersionHash: "0/CO1lhkEBI=",
 		Strategy: strategy.Strategy(),
 		Subresources: []*kinds.Subresource{

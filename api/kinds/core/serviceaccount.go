@@ -14,7 +14,7 @@ const enforceMountable = "kubernetes.io/enforce-mountable-secrets"
 
 func serviceAccounts() *kinds.Resource {
 	return single(kinds.Resource{
-		Name: "serviceaccounts", Singular: "serviceaccount", ShortNames: []string{"sa"}, Namespaced: true,
+		Name: "serviceaccounts", Singular: "serviceaccount", ReturnsDeleted: true, ShortNames: []string{"sa"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/serviceaccounts", StorageVersionHash: "pbx9ZvyFpBE=",
 		Strategy: common.Typed[corev1.ServiceAccount, *corev1.ServiceAccount]{
 			PrepareForCreate: func(_ *kinds.Context, s *corev1.ServiceAccount) { onlyNames(s.Secrets) },

@@ -4,6 +4,8 @@
 package events
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"kuberow/api/kinds"
@@ -16,7 +18,9 @@ func eventResource() *kinds.Resource {
 	hub := common.Version[corev1.Event, corev1.EventList](corev1.SchemeGroupVersion.WithKind("Event"))
 	v1 := common.Convert[eventsv1.Event, corev1.Event](common.Version[eventsv1.Event, eventsv1.EventList](gvk), toCore, fromCore)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "events", Singular: "event", Kind: gvk.Kind, ShortNames: []string{"ev"}, Namespaced: true,
+		Group: gvk.Group, Name: "events", Singular: "event", Propagation: kinds.NoGarbageCollection,
+		TTL:  func(c *kinds.Cluster) time.Duration { return c.EventTTL },
+		Kind: gvk.Kind, ShortNames: []string{"ev"}, Namespaced: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: hub, Prefix: "/registry/events",
 		Strategy: common.Typed[corev1.Event, *corev1.Event]{
 			Validate:       validateCreate,
