@@ -101,7 +101,7 @@ func customCell(c CustomColumn) string {
 		"boolean": "CASE WHEN json_type(v) IN ('true', 'false') THEN v END",
 		"date": "CASE WHEN json_type(v) IS NOT 'text' THEN NULL WHEN v ->> '$' IN ('', 'null') THEN '<unknown>'" +
 			" WHEN unixepoch(v ->> '$') IS NULL THEN '<invalid>' ELSE {{since v ->> '$'}} END",
-		"string": "CASE WHEN json_type(v) = 'text' THEN v ->> '$' WHEN json_type(v) <> 'null' THEN v END",
+		"string": "CASE json_type(v) WHEN 'text' THEN v ->> '$' WHEN 'null' THEN '<no value>' ELSE v END",
 	}[c.Type]
 	if cell == "" {
 		return "NULL"

@@ -22,6 +22,8 @@ var cronTab = Definition{
 		{Name: "Label!", Type: "string", JSONPath: `.metadata.labels['example.com/a']`},
 		{Name: "Map", Type: "string", JSONPath: ".spec.map"},
 		{Name: "Seen", Type: "date", JSONPath: ".status.seen"},
+		{Name: "Whole", Type: "string", JSONPath: "."},
+		{Name: "Null", Type: "string", JSONPath: ".spec.null"},
 		{Name: "Odd", Type: "string", JSONPath: ".spec..everything"},
 		{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp"},
 	},
@@ -44,7 +46,7 @@ func TestCustom(t *testing.T) {
 		t.Fatal(err)
 	}
 	full := putCustom(t, s, cronTab, "full", `{"metadata":{"name":"full","namespace":"default","creationTimestamp":"2026-01-09T23:59:00Z","labels":{"example.com/a":"b"}},
-		"spec":{"cron":"* * * * *","replicas":2,"paused":true,"list":["x","y","z"],"map":{"k":[1,true]}},
+		"spec":{"cron":"* * * * *","replicas":2,"paused":true,"list":["x","y","z"],"map":{"k":[1,true]},"null":null},
 		"status":{"load":1.5,"seen":"2026-01-09T23:00:00Z","conditions":["odd",{"type":"Other","status":"False"},{"type":"Ready","status":"True"}]}}`)
 	empty := putCustom(t, s, cronTab, "empty", `{"metadata":{"name":"empty","namespace":"default","creationTimestamp":"2026-01-09T23:59:00Z"}}`)
 	wrong := putCustom(t, s, cronTab, "wrong", `{"metadata":{"name":"wrong","namespace":"default","creationTimestamp":"2026-01-09T23:59:00Z"},
@@ -54,9 +56,9 @@ func TestCustom(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[int64][]any{
-		full:  {"full", "* * * * *", int64(2), 1.5, true, "True", "x", "z", "b", "b", `{"k":[1,true]}`, "60m", nil, "60s"},
-		empty: {"empty", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, "60s"},
-		wrong: {"wrong", "7", nil, nil, nil, nil, nil, nil, nil, nil, nil, "<invalid>", nil, "60s"},
+		full:  {"full", "* * * * *", int64(2), 1.5, true, "True", "x", "z", "b", "b", `{"k":[1,true]}`, "60m", nil, "<no value>", nil, "60s"},
+		empty: {"empty", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, "60s"},
+		wrong: {"wrong", "7", nil, nil, nil, nil, nil, nil, nil, nil, nil, "<invalid>", nil, nil, nil, "60s"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
@@ -65,7 +67,7 @@ func TestCustom(t *testing.T) {
 	for _, c := range table.Columns {
 		names = append(names, c.SQL)
 	}
-	if diff := cmp.Diff([]string{"name", "spec", "replicas", "load", "paused", "ready", "first", "last", "label", "label_2", "map", "seen", "odd", "age"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"name", "spec", "replicas", "load", "paused", "ready", "first", "last", "label", "label_2", "map", "seen", "whole", "null", "odd", "age"}, names); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	if c := table.Columns[2]; c.Description != "Custom resource definition column (in JSONPath format): .spec.replicas" || c.Priority != 1 {

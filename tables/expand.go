@@ -77,6 +77,9 @@ var macros = map[string]macro{
 	// {{condition TYPE}}: the status of the first condition of that type, NULL when there is none.
 	"condition": {1, "(SELECT value ->> '$.status' FROM json_each(o.value -> '$.status.conditions') WHERE value ->> '$.type' = '%1' ORDER BY key LIMIT 1)"},
 
+	// {{conditions TYPE}}: the statuses of all conditions of that type.
+	"conditions": {1, "(SELECT value ->> '$.status' FROM json_each(o.value -> '$.status.conditions') WHERE value ->> '$.type' = '%1')"},
+
 	// {{bool EXPRESSION}}: true or false, false when it is not there.
 	"bool": {1, "iif(%1, 'true', 'false')"},
 

@@ -25,7 +25,10 @@ var (
 // text, NULL when there is none.
 func jsonPath(path string) (string, error) {
 	doc, steps := "o.value", "$"
-	for path != "" && path != "." {
+	if path == "." {
+		return "", errPath // the whole object is no cell
+	}
+	for path != "" {
 		if m := filterStep.FindStringSubmatch(path); m != nil {
 			doc, steps = filter(doc, steps, m[1], m[2], m[3]), "$"
 			path = path[len(m[0]):]

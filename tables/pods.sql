@@ -42,8 +42,8 @@
 --     More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates
 
 -- p.value is one JSON object, made once a row: json_each over an array of one element is
--- how SQLite spells "let". k is what the pod's conditions say, i its init containers up
--- to the first that is not done, c its containers.
+-- how SQLite spells "let". i are its init containers up to the first that is not done, c its
+-- containers; started says whether those count.
 CREATE VIEW pods_row AS
 SELECT o.id,
   o.value ->> '$.metadata.namespace' AS namespace,
@@ -81,68 +81,67 @@ FROM object AS o, json_each(json_array((
     'reason', CASE
       WHEN reason IS NOT 'Completed' OR NOT started THEN reason
       -- a finished container does not hide one that still runs, or one that failed
-      WHEN containers_ready > 0 AND pod_ready THEN 'Running'
+      WHEN containers_ready > 0 AND 'True' IN {{conditions Ready}} THEN 'Running'
       WHEN error IS NOT NULL THEN error
       WHEN containers_ready > 0 THEN 'NotReady'
       ELSE reason
     END)
   FROM (
-    SELECT *,
-      iif(init_reason IS NULL OR initialized, coalesce(container_reason, init_reason, pod_reason), init_reason) AS reason,
-      init_reason IS NULL OR initialized AS started
+    SELECT *, coalesce(iif(started, container_reason, NULL), init_reason,
+      -- most pods never had a gate: the text says so faster than its conditions
+      CASE WHEN instr(o.value, 'SchedulingGated') > 0 AND EXISTS (SELECT * FROM json_each(o.value -> '$.status.conditions')
+        WHERE value ->> '$.type' = 'PodScheduled' AND value ->> '$.reason' = 'SchedulingGated') THEN 'SchedulingGated' END,
+      nullif(o.value ->> '$.status.reason', ''), o.value ->> '$.status.phase', '') AS reason
     FROM (
-      SELECT
-        coalesce(max(CASE WHEN value ->> '$.type' = 'PodScheduled' AND value ->> '$.reason' = 'SchedulingGated' THEN 'SchedulingGated' END),
-          nullif(o.value ->> '$.status.reason', ''), o.value ->> '$.status.phase', '') AS pod_reason,
-        coalesce(max(value ->> '$.type' = 'Ready' AND value ->> '$.status' = 'True'), 0) AS pod_ready,
-        coalesce(max(value ->> '$.type' = 'Initialized' AND value ->> '$.status' = 'True'), 0) AS initialized
-      FROM json_each(o.value -> '$.status.conditions')
-    ) AS k, (
-      WITH status AS (
-        SELECT s.key AS n, s.value AS s, EXISTS (
-          SELECT * FROM json_each(o.value -> '$.spec.initContainers') AS spec
-          WHERE spec.value ->> '$.name' = s.value ->> '$.name' AND spec.value ->> '$.restartPolicy' = 'Always') AS sidecar
-        FROM json_each(o.value -> '$.status.initContainerStatuses') AS s
-      ), init AS MATERIALIZED (
-        SELECT n, s, sidecar, CASE
-          WHEN s ->> '$.state.terminated.exitCode' = 0 THEN NULL
-          WHEN sidecar AND s ->> '$.started' THEN NULL
-          WHEN s ->> '$.state.terminated.reason' <> '' THEN 'Init:' || (s ->> '$.state.terminated.reason')
-          WHEN s ->> '$.state.terminated.signal' <> 0 THEN 'Init:Signal:' || (s ->> '$.state.terminated.signal')
-          WHEN s -> '$.state.terminated' IS NOT NULL THEN 'Init:ExitCode:' || (s ->> '$.state.terminated.exitCode')
-          WHEN s ->> '$.state.waiting.reason' NOT IN ('', 'PodInitializing') THEN 'Init:' || (s ->> '$.state.waiting.reason')
-          ELSE 'Init:' || n || '/' || coalesce(json_array_length(o.value, '$.spec.initContainers'), 0)
-        END AS waits
-        FROM status
-      )
-      SELECT
-        max(waits) AS init_reason,
-        coalesce(sum(s ->> '$.restartCount'), 0) AS init_restarts,
-        coalesce(max(s ->> '$.lastState.terminated.finishedAt'), '') AS init_last,
-        coalesce(sum(s ->> '$.restartCount') FILTER (WHERE sidecar), 0) AS sidecar_restarts,
-        coalesce(max(s ->> '$.lastState.terminated.finishedAt') FILTER (WHERE sidecar), '') AS sidecar_last,
-        count(*) FILTER (WHERE waits IS NULL AND sidecar AND s ->> '$.ready' AND s ->> '$.state.terminated.exitCode' IS NOT 0) AS sidecars_ready
-      FROM init
-      WHERE n <= coalesce((SELECT min(n) FROM init WHERE waits IS NOT NULL), n)
-    ) AS i, (
-      -- the first container that waits or has ended names the reason: its place goes before the text, so that min() finds it
-      SELECT
-        count(*) FILTER (WHERE why IS NULL AND s ->> '$.ready' AND s -> '$.state.running' IS NOT NULL) AS containers_ready,
-        coalesce(sum(s ->> '$.restartCount'), 0) AS container_restarts,
-        coalesce(max(s ->> '$.lastState.terminated.finishedAt'), '') AS container_last,
-        substr(min(format('%04d', n) || why), 5) AS container_reason,
-        substr(min(format('%04d', n) || why) FILTER (WHERE waits = '' AND s ->> '$.state.terminated.exitCode' <> 0), 5) AS error
+      SELECT *, CASE WHEN init_reason IS NULL THEN 1 ELSE 'True' IS {{condition Initialized}} END AS started
       FROM (
-        SELECT n, s, waits, CASE
-          WHEN waits <> '' THEN waits
-          WHEN s ->> '$.state.terminated.reason' <> '' THEN s ->> '$.state.terminated.reason'
-          WHEN s ->> '$.state.terminated.signal' <> 0 THEN 'Signal:' || (s ->> '$.state.terminated.signal')
-          ELSE 'ExitCode:' || (s ->> '$.state.terminated.exitCode')
-        END AS why
-        FROM (SELECT key AS n, value AS s, coalesce(value ->> '$.state.waiting.reason', '') AS waits
-          FROM json_each(o.value -> '$.status.containerStatuses'))
-      )
-    ) AS c
+        WITH status AS NOT MATERIALIZED (
+          SELECT s.key AS n, s.value AS s, EXISTS (
+            SELECT * FROM json_each(o.value -> '$.spec.initContainers') AS spec
+            WHERE spec.value ->> '$.name' = s.value ->> '$.name' AND spec.value ->> '$.restartPolicy' = 'Always') AS sidecar
+          FROM json_each(o.value -> '$.status.initContainerStatuses') AS s
+        ), init AS NOT MATERIALIZED (
+          SELECT n, s, sidecar, CASE
+            WHEN s ->> '$.state.terminated.exitCode' = 0 THEN NULL
+            WHEN sidecar AND s ->> '$.started' THEN NULL
+            WHEN s ->> '$.state.terminated.reason' <> '' THEN 'Init:' || (s ->> '$.state.terminated.reason')
+            WHEN s ->> '$.state.terminated.signal' <> 0 THEN 'Init:Signal:' || (s ->> '$.state.terminated.signal')
+            WHEN s -> '$.state.terminated' IS NOT NULL THEN 'Init:ExitCode:' || (s ->> '$.state.terminated.exitCode')
+            WHEN s ->> '$.state.waiting.reason' NOT IN ('', 'PodInitializing') THEN 'Init:' || (s ->> '$.state.waiting.reason')
+            ELSE 'Init:' || n || '/' || coalesce(json_array_length(o.value, '$.spec.initContainers'), 0)
+          END AS waits
+          FROM status
+        )
+        SELECT
+          max(waits) AS init_reason,
+          coalesce(sum(s ->> '$.restartCount'), 0) AS init_restarts,
+          coalesce(max(s ->> '$.lastState.terminated.finishedAt'), '') AS init_last,
+          coalesce(sum(s ->> '$.restartCount') FILTER (WHERE sidecar), 0) AS sidecar_restarts,
+          coalesce(max(s ->> '$.lastState.terminated.finishedAt') FILTER (WHERE sidecar), '') AS sidecar_last,
+          count(*) FILTER (WHERE waits IS NULL AND sidecar AND s ->> '$.ready' AND s ->> '$.state.terminated.exitCode' IS NOT 0) AS sidecars_ready
+        FROM init
+        WHERE n <= coalesce((SELECT min(n) FROM init WHERE waits IS NOT NULL), n)
+      ) AS i, (
+        -- the first container that waits or has ended names the reason: its place goes before the text, so that min() finds it
+        SELECT
+          count(*) FILTER (WHERE why IS NULL AND s ->> '$.ready' AND s -> '$.state.running' IS NOT NULL) AS containers_ready,
+          coalesce(sum(s ->> '$.restartCount'), 0) AS container_restarts,
+          coalesce(max(s ->> '$.lastState.terminated.finishedAt'), '') AS container_last,
+          substr(min(format('%04d', n) || why), 5) AS container_reason,
+          substr(min(format('%04d', n) || why) FILTER (WHERE waits = '' AND s ->> '$.state.terminated.exitCode' <> 0), 5) AS error
+        FROM (
+          SELECT n, s, waits, CASE
+            WHEN waits <> '' THEN waits
+            WHEN s -> '$.state.terminated' IS NULL THEN NULL
+            WHEN s ->> '$.state.terminated.reason' <> '' THEN s ->> '$.state.terminated.reason'
+            WHEN s ->> '$.state.terminated.signal' <> 0 THEN 'Signal:' || (s ->> '$.state.terminated.signal')
+            ELSE 'ExitCode:' || (s ->> '$.state.terminated.exitCode')
+          END AS why
+          FROM (SELECT key AS n, value AS s, coalesce(value ->> '$.state.waiting.reason', '') AS waits
+            FROM json_each(o.value -> '$.status.containerStatuses'))
+        )
+      ) AS c
+    )
   )
 ))) AS p;
 
