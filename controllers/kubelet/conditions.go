@@ -169,6 +169,7 @@ func mergeStatus(stored, mine corev1.PodStatus) corev1.PodStatus {
 	out.QOSClass = stored.QOSClass
 	out.NominatedNodeName = stored.NominatedNodeName
 	out.Resize = stored.Resize
+	out.VolumeHealth = stored.VolumeHealth
 	out.ResourceClaimStatuses = stored.ResourceClaimStatuses
 	out.ExtendedResourceClaimStatus = stored.ExtendedResourceClaimStatus
 	out.NodeAllocatableResourceClaimStatuses = stored.NodeAllocatableResourceClaimStatuses

@@ -253,21 +253,30 @@ func (w *world) pass(name string, d time.Duration) {
 		if at.After(w.clock.Now()) {
 			w.clock.SetTime(at)
 		}
-		w.settle(name)
+		w.rest(name)
 	}
 	w.clock.SetTime(end)
-	w.settle(name)
+	w.rest(name)
+}
+
+// rest steps the pod until neither it nor its worker has anything to do.
+func (w *world) rest(name string) {
+	w.t.Helper()
+	w.until(name, "rest", func() bool { return !w.k.Busy() && len(w.woken) == 0 && w.step(name) == 0 && !w.k.Busy() })
 }
 
 // until steps the pod, as the kubelet wakes it, until the condition holds.
 func (w *world) until(name, what string, ok func() bool) {
 	w.t.Helper()
 	limit := time.After(10 * time.Second)
+	look := time.NewTicker(time.Millisecond) // what the fake runtime was asked for wakes nobody
+	defer look.Stop()
 	w.settle(name)
 	for !ok() {
 		select {
 		case <-w.woken:
 			w.settle(name)
+		case <-look.C:
 		case <-limit:
 			w.t.Fatalf("pod %s: no %s; events %q, status %+v", name, what, w.events, w.pod(name))
 		}

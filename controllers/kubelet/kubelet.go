@@ -33,7 +33,7 @@ type Config struct {
 	NodeAddresses func(node string) []corev1.NodeAddress
 	// NodesChanged is told when the engine went away or came back (nil: nobody is): the nodes' conditions changed.
 	NodesChanged func()
-	Logger        *slog.Logger
+	Logger       *slog.Logger
 }
 
 // TokenSource makes a service account token, as a kubelet asks the API server
@@ -145,13 +145,16 @@ func (k *Kubelet) connect(ctx context.Context) (<-chan types.UID, error) {
 	if _, err := k.Runtime.Version(ctx); err != nil {
 		return nil, err
 	}
-	events, err := k.Runtime.Events(k.ctx)
+	sub, cancel := context.WithCancel(k.ctx)
+	events, err := k.Runtime.Events(sub)
+	if err == nil {
+		err = k.relist(ctx)
+	}
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	if err := k.relist(ctx); err != nil {
-		return nil, err
-	}
+	context.AfterFunc(k.ctx, cancel)
 	k.up.Store(true)
 	k.orphans()
 	return events, nil

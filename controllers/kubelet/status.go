@@ -42,6 +42,7 @@ func makeStatus(in statusInput) corev1.PodStatus {
 		NominatedNodeName:  old.NominatedNodeName,
 		StartTime:          old.StartTime,
 		Resize:             old.Resize,
+		VolumeHealth:       old.VolumeHealth,
 
 		ResourceClaimStatuses:                old.ResourceClaimStatuses,
 		ExtendedResourceClaimStatus:          old.ExtendedResourceClaimStatus,

@@ -66,14 +66,20 @@ func (k *Kubelet) newWorker(key controllers.Key, uid types.UID, node string) *wo
 	}
 }
 
-// learn takes the runtime's word for what runs, and says whether it is news.
+// learn compares a list of what runs with what is known, and says whether it is
+// news. The list may be older than what a sync has seen since, so the worker only
+// asks again; what it did not know at all it takes.
 func (w *worker) learn(s *Sandbox) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if reflect.DeepEqual(w.sandbox, s) {
+	switch {
+	case w.sandbox == nil && s == nil || w.sandbox != nil && s != nil && reflect.DeepEqual(*w.sandbox, *s):
 		return false
+	case w.sandbox == nil && !w.busy:
+		w.sandbox = s
+	default:
+		w.stale = true
 	}
-	w.sandbox = s
 	return true
 }
 

@@ -1,0 +1,367 @@
+package kubelet_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kuberow/controllers/kubelet"
+)
+
+func (w *world) phase(name string) corev1.PodPhase {
+	if p := w.pod(name); p != nil {
+		return p.Status.Phase
+	}
+	return "gone"
+}
+
+func (w *world) ready(name string) bool {
+	p := w.pod(name)
+	return p != nil && strings.HasPrefix(condition(p, corev1.PodReady), "True")
+}
+
+// reason is the waiting reason of a pod's first container.
+func (w *world) reason(name string) string {
+	p := w.pod(name)
+	if p == nil || len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Waiting == nil {
+		return ""
+	}
+	return p.Status.ContainerStatuses[0].State.Waiting.Reason
+}
+
+var always = corev1.ContainerRestartPolicyAlways
+
+// Init containers run one after the other; the main ones wait for them.
+func TestInitOrder(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("i", func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "one", Image: "x:1"}, {Name: "two", Image: "x:1"}}
+	}))
+	w.until("i", "first init container", func() bool {
+		p := w.pod("i")
+		return len(p.Status.InitContainerStatuses) == 2 && p.Status.InitContainerStatuses[0].State.Running != nil
+	})
+	p := w.pod("i")
+	if got := w.reason("i"); got != "PodInitializing" {
+		t.Errorf("main container waits for %q", got)
+	}
+	if got := condition(p, corev1.PodInitialized); got != "False ContainersNotInitialized containers with incomplete status: [one two]" {
+		t.Errorf("initialized: %s", got)
+	}
+	f.exit(t, "i", "one", 0)
+	w.until("i", "second init container", func() bool { return w.pod("i").Status.InitContainerStatuses[1].State.Running != nil })
+	if got := condition(w.pod("i"), corev1.PodInitialized); got != "False ContainersNotInitialized containers with incomplete status: [two]" {
+		t.Errorf("initialized: %s", got)
+	}
+	f.exit(t, "i", "two", 0)
+	w.until("i", "ready", func() bool { return w.ready("i") })
+	if d := cmp.Diff([]string{"run sandbox i", "start one", "start two", "start c"}, f.did()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+}
+
+// A failed init container ends a pod that is never restarted.
+func TestInitFails(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("i", func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.InitContainers = []corev1.Container{{Name: "one", Image: "x:1"}}
+	}))
+	w.until("i", "init container", func() bool {
+		p := w.pod("i")
+		return len(p.Status.InitContainerStatuses) == 1 && p.Status.InitContainerStatuses[0].State.Running != nil
+	})
+	f.exit(t, "i", "one", 7)
+	w.until("i", "failure", func() bool { return w.phase("i") == corev1.PodFailed })
+	if slices.Contains(f.did(), "start c") {
+		t.Error("the main container was started")
+	}
+}
+
+// Sidecars start before the main containers, do not keep a pod alive, and end
+// after them in reverse order.
+func TestSidecars(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("s", func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.InitContainers = []corev1.Container{
+			{Name: "first", Image: "x:1", RestartPolicy: &always},
+			{Name: "second", Image: "x:1", RestartPolicy: &always},
+		}
+	}))
+	w.until("s", "ready", func() bool { return w.ready("s") })
+	if d := cmp.Diff([]string{"run sandbox s", "start first", "start second", "start c"}, f.did()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+	f.exit(t, "s", "c", 0)
+	w.until("s", "success", func() bool { return w.phase("s") == corev1.PodSucceeded })
+	if d := cmp.Diff([]string{"stop second within 30s", "stop first within 30s", "stop sandbox s"}, f.did()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+}
+
+// A deleted pod's main containers are stopped before its sidecars, the object
+// goes last, and the runtime forgets the pod when the object is gone.
+func TestDeleteOrder(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("d", func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "side", Image: "x:1", RestartPolicy: &always}}
+	}))
+	w.until("d", "ready", func() bool { return w.ready("d") })
+	f.did()
+	hold := make(chan struct{})
+	f.hold["c"] = hold
+	w.remove("d", 10)
+	w.settle("d")
+	w.until("d", "stop of the main container", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.Contains(f.calls, "stop c within 10s")
+	})
+	if slices.ContainsFunc(f.did(), func(c string) bool { return strings.HasPrefix(c, "stop side") }) {
+		t.Error("the sidecar was stopped beside the main container")
+	}
+	close(hold)
+	w.until("d", "end", func() bool { return w.pod("d") == nil })
+	w.until("d", "removal", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.Contains(f.calls, "remove sandbox d")
+	})
+	if d := cmp.Diff([]string{"stop side within 10s", "stop sandbox d", "stop sandbox d", "remove sandbox d"}, f.did()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+	if got := w.writes[len(w.writes)-1]; got != "delete  d" {
+		t.Errorf("last write %q", got)
+	}
+}
+
+// A second delete with a shorter grace period cuts the first one short.
+func TestGraceIsShortened(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("g"))
+	w.until("g", "ready", func() bool { return w.ready("g") })
+	hold := make(chan struct{})
+	defer close(hold)
+	f.hold["c"] = hold
+	w.remove("g", 60)
+	stopped := func(call string) func() bool {
+		return func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return slices.Contains(f.calls, call)
+		}
+	}
+	w.until("g", "first stop", stopped("stop c within 1m0s"))
+	w.remove("g", 5)
+	w.until("g", "second stop", stopped("stop c within 5s"))
+}
+
+// An image that cannot be pulled: ErrImagePull, then ImagePullBackOff, and the next try after 10 s.
+func TestPullBackOff(t *testing.T) {
+	w, f := withFake(t)
+	f.images, f.pullErr = map[string]bool{}, errors.New("no such image")
+	w.put(pods, newPod("p"))
+	w.until("p", "pull error", func() bool { return w.reason("p") == "ErrImagePull" })
+	w.pass("p", 3*time.Second)
+	w.until("p", "back-off", func() bool { return w.reason("p") == "ImagePullBackOff" })
+	if m := w.pod("p").Status.ContainerStatuses[0].State.Waiting.Message; m != `Back-off pulling image "nginx:1": ErrImagePull: no such image` {
+		t.Errorf("message %q", m)
+	}
+	f.mu.Lock()
+	f.pullErr = nil
+	f.mu.Unlock()
+	w.pass("p", 10*time.Second)
+	w.until("p", "ready", func() bool { return w.ready("p") })
+	want := []string{
+		`Normal Pulling Pulling image "nginx:1"`,
+		`Warning Failed Failed to pull image "nginx:1": no such image`,
+		"Warning Failed Error: ErrImagePull",
+		`Normal BackOff Back-off pulling image "nginx:1"`,
+		"Warning Failed Error: ImagePullBackOff",
+		`Normal Pulling Pulling image "nginx:1"`,
+		`Normal Pulled Successfully pulled image "nginx:1" in 0s (0s including waiting). Image size: 42 bytes.`,
+		"Normal Created Container created",
+		"Normal Started Container started",
+	}
+	if d := cmp.Diff(want, w.events); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
+	}
+}
+
+// What cannot be started says why.
+func TestStartFailures(t *testing.T) {
+	for _, c := range []struct {
+		name, want, message string
+		pod                 func(*corev1.Pod)
+		runtime             func(*fakeRuntime)
+	}{
+		{
+			name: "never pull", want: "ErrImageNeverPull", message: `Container image "nginx:1" is not present with pull policy of Never`,
+			pod:     func(p *corev1.Pod) { p.Spec.Containers[0].ImagePullPolicy = corev1.PullNever },
+			runtime: func(f *fakeRuntime) { f.images = map[string]bool{} },
+		},
+		{
+			name: "bad image name", want: "InvalidImageName",
+			message: `Failed to apply default image tag "UP:1:2": couldn't parse image name "UP:1:2": invalid reference format: repository name (library/UP) must be lowercase`,
+			pod:     func(p *corev1.Pod) { p.Spec.Containers[0].Image = "UP:1:2" },
+		},
+		{
+			name: "missing config map", want: "CreateContainerConfigError", message: `configmap "m" not found`,
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}}}}
+			},
+		},
+		{
+			name: "not created", want: "CreateContainerError", message: "no space",
+			runtime: func(f *fakeRuntime) { f.startErr["c"] = errors.New("no space") },
+		},
+		{
+			name: "not started", want: "RunContainerError", message: "no such command",
+			runtime: func(f *fakeRuntime) {
+				f.startErr["c"] = &kubelet.StartError{ID: "x", Err: errors.New("no such command")}
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, f := withFake(t)
+			if c.runtime != nil {
+				c.runtime(f)
+			}
+			pod := newPod("f")
+			if c.pod != nil {
+				c.pod(pod)
+			}
+			w.put(pods, pod)
+			w.until("f", c.want, func() bool { return w.reason("f") == c.want })
+			st := w.pod("f").Status
+			if got := st.ContainerStatuses[0].State.Waiting.Message; got != c.message {
+				t.Errorf("message %q", got)
+			}
+			if st.Phase != corev1.PodPending {
+				t.Errorf("phase %s", st.Phase)
+			}
+		})
+	}
+}
+
+// Containers of an earlier process are adopted, not started again; sandboxes
+// without a pod are removed.
+func TestAdoption(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("a"))
+	w.put(pods, newPod("b"))
+	w.until("a", "ready", func() bool { return w.ready("a") })
+	w.until("b", "ready", func() bool { return w.ready("b") })
+	w.k.Stop()
+	w.drop(pods, "default", "b")
+	f.did()
+	before := w.pod("a").Status
+
+	w.start(f)
+	w.until("a", "removal of the orphan", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.boxes["b-uid"] == nil
+	})
+	w.settle("a")
+	if d := cmp.Diff([]string{"stop sandbox b", "remove sandbox b"}, f.did()); d != "" {
+		t.Errorf("calls (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(before, w.pod("a").Status); d != "" {
+		t.Errorf("status changed (-before +after):\n%s", d)
+	}
+}
+
+// An engine that goes away and comes back: pods stay as they are, what
+// happened meanwhile is seen.
+func TestEngineGoesAway(t *testing.T) {
+	changed := make(chan struct{}, 10)
+	w, f := withFake(t, func(c *kubelet.Config) { c.NodesChanged = func() { changed <- struct{}{} } })
+	w.put(pods, newPod("e", func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }))
+	w.until("e", "ready", func() bool { return w.ready("e") })
+	f.goDown()
+	<-changed
+	if w.k.Up() || w.k.NodeConditions(w.pod("e").CreationTimestamp)[3].Status != corev1.ConditionFalse {
+		t.Error("the node is ready without an engine")
+	}
+	w.put(pods, newPod("late"))
+	w.settle("late")
+	w.settle("e")
+	if got := w.phase("e"); got != corev1.PodRunning {
+		t.Errorf("phase %s without an engine", got)
+	}
+	f.mu.Lock()
+	f.down = false
+	c := f.container("fake://e-c-0")
+	c.State, c.ExitCode, c.Finished = kubelet.StateExited, 0, w.clock.Now()
+	f.mu.Unlock()
+	w.tick(func() bool { return w.k.Up() })
+	<-changed
+	w.until("e", "success", func() bool { return w.phase("e") == corev1.PodSucceeded })
+	w.until("late", "ready", func() bool { return w.ready("late") })
+}
+
+// tick moves the clock while somebody waits for it, until the condition holds.
+func (w *world) tick(ok func() bool) {
+	w.t.Helper()
+	limit := time.Now().Add(10 * time.Second)
+	for !ok() {
+		if time.Now().After(limit) {
+			w.t.Fatal("what was waited for did not happen")
+		}
+		if w.clock.HasWaiters() {
+			w.clock.Step(time.Second)
+		}
+	}
+}
+
+// A pod that is active for too long fails.
+func TestActiveDeadline(t *testing.T) {
+	w, _ := withFake(t)
+	limit := int64(20)
+	w.put(pods, newPod("d", func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = &limit }))
+	w.until("d", "ready", func() bool { return w.ready("d") })
+	w.pass("d", 19*time.Second)
+	if got := w.phase("d"); got != corev1.PodRunning {
+		t.Fatalf("phase %s before the deadline", got)
+	}
+	w.pass("d", 2*time.Second)
+	w.until("d", "failure", func() bool { return w.phase("d") == corev1.PodFailed })
+	if p := w.pod("d"); p.Status.Reason != "DeadlineExceeded" || p.Status.Message != "Pod was active on the node longer than the specified deadline" {
+		t.Errorf("reason %q, message %q", p.Status.Reason, p.Status.Message)
+	}
+}
+
+// A pod of a node that is not ours, and one that is not bound, are left alone.
+func TestOthersPods(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("other", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" }))
+	w.put(pods, newPod("unbound", func(p *corev1.Pod) { p.Spec.NodeName = "" }))
+	w.settle("other")
+	w.settle("unbound")
+	if len(w.writes) != 0 || len(f.did()) != 0 {
+		t.Errorf("writes %q", w.writes)
+	}
+}
+
+// A pod that replaced another of its name gets a sandbox of its own; the old one is removed.
+func TestSameNameAgain(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("n"))
+	w.until("n", "ready", func() bool { return w.ready("n") })
+	w.drop(pods, "default", "n")
+	w.put(pods, newPod("n", func(p *corev1.Pod) { p.UID = types.UID("second") }))
+	w.until("n", "ready", func() bool { return w.ready("n") })
+	w.until("n", "removal of the first", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.boxes["n-uid"] == nil && f.boxes["second"] != nil
+	})
+}
