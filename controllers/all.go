@@ -16,5 +16,10 @@ func All(o Options) []Controller {
 		Deployment(),
 		ReplicaSet(),
 		ReplicationController(),
+		EndpointsController(),
+		EndpointSlice(),
+		EndpointSliceMirroring(),
+		GarbageCollector(),
+		ClusterRoleAggregation(),
 	}
 }

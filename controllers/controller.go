@@ -34,6 +34,10 @@ type Controller struct {
 	// triggered: at start every living object is given as a change once.
 	Keys map[schema.GroupResource]func(v View, c Object) []Key
 
+	// Any is the same for the resources that Keys does not name, custom ones included. Of those it
+	// is given at start what has an owner or is being deleted.
+	Any func(v View, c Object) []Key
+
 	// Step brings the given keys closer to what is wanted. It reads v only, and
 	// says what to write and when to be called again. The same key comes back
 	// when a write of the outcome failed.

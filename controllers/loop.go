@@ -153,11 +153,12 @@ func (l *loop) pass(ctx context.Context) (bool, error) {
 	}
 	failed := l.submit(ctx, out.Writes, causes)
 	for _, k := range keys {
-		if failed[k] {
-			l.fail(k)
-			continue
+		if !failed[k] {
+			delete(l.failures, k)
 		}
-		delete(l.failures, k)
+	}
+	for k := range failed {
+		l.fail(k)
 	}
 	for k, t := range out.Again {
 		if old, ok := l.timers[k]; !ok || t.Before(old) {
@@ -311,7 +312,7 @@ func (l *loop) readChanges(ctx context.Context) (bool, error) {
 			break
 		}
 		for _, c := range changes {
-			keysOf := l.c.Keys[schema.GroupResource{Group: c.Object.Group, Resource: c.Object.Resource}]
+			keysOf := l.keysOf(schema.GroupResource{Group: c.Object.Group, Resource: c.Object.Resource})
 			own := l.own[c.ModRevision]
 			if keysOf == nil {
 				continue
@@ -336,6 +337,17 @@ func (l *loop) readChanges(ctx context.Context) (bool, error) {
 		}
 	}
 	return read, nil
+}
+
+// keysOf is the function that maps changes of a resource, nil when they do not matter.
+func (l *loop) keysOf(gr schema.GroupResource) KeysFunc {
+	if f := l.c.Keys[gr]; f != nil {
+		return f
+	}
+	if gr.Resource == "" { // a key that holds no object
+		return nil
+	}
+	return l.c.Any
 }
 
 // object decodes a change. One that cannot be decoded is logged and skipped.
@@ -371,6 +383,16 @@ func (l *loop) list(ctx context.Context) error {
 	for _, gr := range grs {
 		for _, o := range v.all(gr) {
 			for _, k := range l.c.Keys[gr](v, o) {
+				l.mark(k, o.Cause, false)
+			}
+		}
+	}
+	if l.c.Any != nil {
+		for _, o := range v.ownedOrEnding() {
+			if l.c.Keys[o.Resource] != nil {
+				continue
+			}
+			for _, k := range l.c.Any(v, o) {
 				l.mark(k, o.Cause, false)
 			}
 		}

@@ -272,3 +272,28 @@ func (v *storeView) all(gr schema.GroupResource) []Object {
 	}
 	return out
 }
+
+// ownedOrEnding gives every object that has an owner or is being deleted.
+func (v *storeView) ownedOrEnding() []Object {
+	var found []struct {
+		position
+		Group    string `db:"api_group"`
+		Resource string `db:"resource"`
+	}
+	if err := v.tx.Select(&found, `
+		SELECT l.key, l.id, l.api_group, l.resource FROM live l
+		WHERE l.uid <> '' AND (l.key IN (SELECT key FROM owner)
+			OR EXISTS (SELECT 1 FROM kv k WHERE k.id = l.id AND k.value LIKE '%"deletionTimestamp"%'))
+		ORDER BY l.key`); err != nil {
+		v.fail(fmt.Errorf("find owned objects: %w", err))
+		return nil
+	}
+	var out []Object
+	for _, f := range found {
+		gr := schema.GroupResource{Group: f.Group, Resource: f.Resource}
+		for _, obj := range v.objects(gr, []position{f.position}) {
+			out = append(out, Object{Resource: gr, Now: obj, Cause: sqlstore.Cause{Revision: revisionOf(obj), ID: f.ID}})
+		}
+	}
+	return out
+}
