@@ -95,7 +95,7 @@ var notInName = regexp.MustCompile(`[^a-z0-9 ]`)
 
 // columnName is the rule that the README gives for view columns.
 func columnName(heading string) string {
-	return strings.ReplaceAll(strings.TrimSpace(notInName.ReplaceAllString(strings.ToLower(strings.NewReplacer("-", " ", "/", " ").Replace(heading)), "")), " ", "_")
+	return strings.ReplaceAll(notInName.ReplaceAllString(strings.ToLower(heading), ""), " ", "_")
 }
 
 // printable is how kubectl prints a cell: nothing for null, the first line of a text.

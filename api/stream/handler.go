@@ -34,6 +34,7 @@ type Handler struct {
 
 // ServeHTTP chooses by resource and subresource.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w = hijackable{w}
 	info, ok := request.RequestInfoFrom(r.Context())
 	if !ok {
 		h.Fail(w, r, apierrors.NewInternalError(fmt.Errorf("request without its RequestInfo")))

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"os"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+
+	"kuberow/api"
+	"kuberow/api/admission"
+	"kuberow/api/auth"
+	"kuberow/api/auth/bootstrap"
+	"kuberow/api/discovery"
+	"kuberow/api/kinds"
+	"kuberow/api/kinds/builtin"
+	"kuberow/api/rest"
+	"kuberow/api/stream"
+	"kuberow/api/wire"
+)
+
+// openAPI builds the pipeline that every request passes. The door needs to
+// read objects (bound tokens, the nodes' pods), so it is set last.
+func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
+	c.registry, err = kinds.NewRegistry(builtin.Resources()...)
+	if err != nil {
+		return err
+	}
+	var plugins []admission.Plugin
+	streams := &stream.Handler{Nodes: lateNodes{c}, Fail: func(w http.ResponseWriter, r *http.Request, err error) {
+		wire.WriteStatus(w, r, rest.StatusOf(err))
+	}}
+	c.api, err = api.New(api.Config{
+		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
+		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
+		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams,
+	})
+	if err != nil {
+		return err
+	}
+	streams.Reader = c.api.Reader()
+	return c.guard(streams)
+}
+
+// guard makes the door: who may come in, as whom, and to what.
+func (c *Cluster) guard(streams *stream.Handler) error {
+	accounts, err := auth.NewServiceAccounts(c.pki.ServiceAccount, c.settings.Issuer)
+	if err != nil {
+		return err
+	}
+	accounts.Reader = c.api.Reader()
+	clients := x509.NewCertPool()
+	clients.AddCert(c.pki.CA.Cert)
+	var tokens authenticator.Token
+	if c.config.TokenAuthFile != "" {
+		if tokens, err = auth.ReadTokenFile(c.config.TokenAuthFile); err != nil {
+			return err
+		}
+	}
+	authn := &auth.Authenticator{
+		ClientCAs: clients, TokenFile: tokens, ServiceAccounts: accounts, Reader: c.api.Reader(),
+		Anonymous: c.config.AnonymousAuth, Now: c.clock.Now,
+	}
+	authz, err := auth.NewAuthorizer(c.config.AuthorizationMode, c.store, c.api.Reader())
+	if err != nil {
+		return err
+	}
+	c.settings.Access = auth.Access{Authorizer: authz, Authenticator: authn}
+	streams.Authorizer = authz
+	c.api.Guard(authn, authz)
+	return nil
+}
+
+// bootstrap makes the objects that a cluster has before anybody asked for any.
+func (c *Cluster) bootstrap(ctx, _ context.Context) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "kuberow"
+	}
+	return bootstrap.Ensure(ctx, bootstrap.Options{
+		Settings: bootstrap.Settings{Cluster: c.settings, HostName: host, Now: c.clock.Now()},
+		Store:    c.store, Proposer: c.node, Registry: c.registry, UID: c.uid,
+	})
+}
