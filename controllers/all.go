@@ -21,5 +21,8 @@ func All(o Options) []Controller {
 		EndpointSliceMirroring(),
 		GarbageCollector(),
 		ClusterRoleAggregation(),
+		NodeLifecycle(),
+		TaintEviction(),
+		PodGC(),
 	}
 }

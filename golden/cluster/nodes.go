@@ -138,7 +138,7 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 	}
 	c.runner, err = controllers.NewRunner(controllers.Config{
 		Store: c.store, Client: c.api.Client(), Registry: c.registry, Cluster: c.settings, Controllers: chosen,
-		Clock: c.clock, Random: c.random, Logger: c.log,
+		Objects: c.api.Objects(), Clock: c.clock, Random: c.random, Logger: c.log,
 	})
 	if err != nil {
 		return err
