@@ -3,8 +3,10 @@ package kinds
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 )
 
 // Resource is what the generic verbs know about one resource of one group.
@@ -50,6 +52,14 @@ type Resource struct {
 	// unstructured.
 	Custom bool
 
+	// Types is the schema of a custom resource, for managedFields; nil for the built-in kinds.
+	Types managedfields.TypeConverter
+
+	// Table renders the objects that Read computed; RowConditions are what a stored object's row says beside its
+	// cells (a pod that has completed).
+	Table         func(objs []runtime.Object) *metav1.Table
+	RowConditions func(obj runtime.Object) []metav1.TableRowCondition
+
 	// ReturnsDeleted marks the resources whose DELETE answers with the object as it was, where others answer with a
 	// Status: pods, services, namespaces, serviceaccounts, persistentvolumes and their claims, podtemplates,
 	// resourcequotas, and all of storage.k8s.io and resource.k8s.io.
@@ -88,6 +98,10 @@ type Version struct {
 	// ToHub and FromHub convert between this version and Resource.Hub; nil when they are the same.
 	ToHub   func(in runtime.Object) (runtime.Object, error)
 	FromHub func(hub runtime.Object) (runtime.Object, error)
+
+	// Prune removes what the version's schema does not know from an object that was just decoded, and names it. Only
+	// custom resources need it: decoding into a Go type does the same.
+	Prune func(obj runtime.Object) (unknown []string)
 
 	// Deprecated is the text of the Warning header, "" when not deprecated.
 	Deprecated string

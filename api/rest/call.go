@@ -68,7 +68,7 @@ func (r *REST) serve(w http.ResponseWriter, req *http.Request) error {
 		r.Connect.ServeHTTP(w, req)
 		return nil
 	}
-	if err := acceptable(info, sub, req); err != nil {
+	if err := acceptable(info, res.Custom, req); err != nil {
 		return err
 	}
 	c := &call{w: w, req: req, info: info}
@@ -180,13 +180,14 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 
 // patchTypes are the media types that a PATCH may have.
 var patchTypes = []string{
-	"application/json-patch+json", "application/merge-patch+json",
-	"application/strategic-merge-patch+json", "application/apply-patch+yaml",
+	"application/json-patch+json", "application/merge-patch+json", strategicPatch, "application/apply-patch+yaml",
 }
+
+const strategicPatch = "application/strategic-merge-patch+json" // needs a Go type: not for custom resources
 
 // acceptable is the check of the route itself, before any handler: can it
 // produce what is accepted, and read what is sent.
-func acceptable(info *request.RequestInfo, sub *kinds.Subresource, req *http.Request) error {
+func acceptable(info *request.RequestInfo, custom bool, req *http.Request) error {
 	list := info.Name == "" && (info.Verb == "list" || info.Verb == "watch")
 	produces := wire.Representations(list)
 	if !wire.Acceptable(req, produces) {
@@ -195,6 +196,9 @@ func acceptable(info *request.RequestInfo, sub *kinds.Subresource, req *http.Req
 	}
 	if req.Method == http.MethodPatch {
 		t, _, _ := strings.Cut(req.Header.Get("Content-Type"), ";")
+		if custom && t == strategicPatch || custom && !slices.Contains(patchTypes, t) {
+			return wire.UnsupportedMediaType(slices.DeleteFunc(slices.Clone(patchTypes), func(t string) bool { return t == strategicPatch }))
+		}
 		if !slices.Contains(patchTypes, t) {
 			return routeError(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
 		}
@@ -279,7 +283,12 @@ func (c *call) decode(body []byte, mediaType, fieldValidation string) (runtime.O
 	if err != nil {
 		return nil, err
 	}
-	if len(errs) > 0 {
+	if c.Version.Prune != nil {
+		for _, name := range c.Version.Prune(obj) {
+			errs = append(errs, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	if len(errs) > 0 && strict {
 		if fieldValidation == metav1.FieldValidationStrict {
 			gvk := c.Version.GVK
 			return nil, wire.Unreadable(runtime.NewStrictDecodingError(errs), gvk.Kind, &gvk, body)

@@ -55,5 +55,8 @@ func (c *call) serveRead() error {
 		gvk.Kind += "List"
 	}
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	if c.out.IsTable() && c.Resource.Table != nil {
+		return c.answerComputed(obj)
+	}
 	return c.answerObject(http.StatusOK, obj)
 }

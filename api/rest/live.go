@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +32,9 @@ func (r *REST) live(ctx context.Context, res *kinds.Resource, key string) (row, 
 	obj, err := r.objects.Object(&kv, res.Hub.New)
 	return row{kv: kv, obj: obj}, true, err
 }
+
+// maxObject is how many bytes an object may have; etcd's limit of a request is the same.
+const maxObject = 3 << 19
 
 // managed decodes the managedFields of a row.
 func managed(kv *sqlstore.KV) []metav1.ManagedFieldsEntry {
@@ -63,6 +67,9 @@ func (r *REST) put(c *kinds.Context, res *kinds.Resource, obj runtime.Object) (s
 	obj.GetObjectKind().SetGroupVersionKind(res.Hub.GVK)
 	if op.Value, err = json.Marshal(obj); err != nil {
 		return op, fmt.Errorf("encode %s: %w", op.Key, err)
+	}
+	if len(op.Value) > maxObject {
+		return op, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("%s would take %d bytes, the limit is %d", op.Key, len(op.Value), maxObject))
 	}
 	op.Object = sqlstore.ObjectRef{
 		Group: res.Group, Resource: res.Name, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID()),

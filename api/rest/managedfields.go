@@ -92,8 +92,14 @@ func (o *op) fieldManager() (*managedfields.FieldManager, error) {
 		return m, nil
 	}
 	c := converter{res: o.Resource}
-	m, err := managedfields.NewDefaultFieldManager(f.conv(), c, c, c, o.Version.GVK, o.Resource.Hub.GVK.GroupVersion(),
-		o.Subresource, o.resetFields())
+	make, types := managedfields.NewDefaultFieldManager, o.Resource.Types
+	if o.Resource.Custom {
+		make = managedfields.NewDefaultCRDFieldManager
+	}
+	if types == nil {
+		types = f.conv()
+	}
+	m, err := make(types, c, c, c, o.Version.GVK, o.Resource.Hub.GVK.GroupVersion(), o.Subresource, o.resetFields())
 	if err != nil {
 		return nil, fmt.Errorf("manage fields of %s: %w", o.Resource.Name, err)
 	}

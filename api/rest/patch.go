@@ -146,6 +146,11 @@ func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, invalidPatch(string(text), err)
 	}
+	if p.Version.Prune != nil {
+		for _, name := range p.Version.Prune(obj) {
+			strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", name))
+		}
+	}
 	return obj, p.leftOver(string(text), strictErrs)
 }
 
@@ -159,7 +164,7 @@ func strictInto(text []byte, obj runtime.Object) ([]error, error) {
 
 // leftOver warns of or refuses what strict decoding complained about.
 func (p *patcher) leftOver(shown string, errs []error) error {
-	if len(errs) == 0 {
+	if len(errs) == 0 || !p.strict() {
 		return nil
 	}
 	if p.options.FieldValidation == metav1.FieldValidationStrict {
@@ -234,9 +239,6 @@ func (p *patcher) mergePatch(text []byte) ([]byte, []error, error) {
 
 // strategic applies a strategic merge patch, which knows the lists that are merged by key.
 func (p *patcher) strategic(before runtime.Object) (runtime.Object, error) {
-	if p.Resource.Custom {
-		return nil, wire.UnsupportedMediaType(patchTypes[:2])
-	}
 	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", p.Resource.Name, err)

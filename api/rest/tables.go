@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kuberow/api/wire"
 	"kuberow/sqlstore"
@@ -109,6 +110,11 @@ func (t *tableWriter) appendRow(dst []byte, cells []any, shown *sqlstore.KV) ([]
 		return dst, fmt.Errorf("encode cells of %s: %w", shown.Key, err)
 	}
 	dst = append(append(dst, `{"cells":`...), b...)
+	if t.res.RowConditions != nil {
+		if dst, err = t.appendConditions(dst, shown); err != nil {
+			return dst, err
+		}
+	}
 	dst = append(dst, `,"object":`...)
 	switch t.include {
 	case metav1.IncludeNone:
@@ -124,6 +130,42 @@ func (t *tableWriter) appendRow(dst []byte, cells []any, shown *sqlstore.KV) ([]
 		dst = append(dst, b...)
 	}
 	return append(dst, '}'), nil
+}
+
+func (t *tableWriter) appendConditions(dst []byte, kv *sqlstore.KV) ([]byte, error) {
+	obj, err := t.rest.objects.Object(kv, t.res.Hub.New)
+	if err != nil {
+		return dst, err
+	}
+	conditions := t.res.RowConditions(obj)
+	if len(conditions) == 0 {
+		return dst, nil
+	}
+	b, err := json.Marshal(conditions)
+	return append(append(dst, `,"conditions":`...), b...), err
+}
+
+// answerComputed writes objects that are stored nowhere as a Table.
+func (c *call) answerComputed(obj runtime.Object) error {
+	objs := []runtime.Object{obj}
+	if meta.IsListType(obj) {
+		var err error
+		if objs, err = meta.ExtractList(obj); err != nil {
+			return fmt.Errorf("render %s: %w", c.Resource.Name, err)
+		}
+	}
+	table := c.Resource.Table(objs)
+	for i := range table.Rows {
+		m, err := meta.Accessor(objs[i])
+		if err != nil {
+			return fmt.Errorf("render %s: %w", c.Resource.Name, err)
+		}
+		p := meta.AsPartialObjectMetadata(m)
+		p.SetGroupVersionKind(c.out.As.GroupVersion().WithKind("PartialObjectMetadata"))
+		table.Rows[i].Object.Object = p
+	}
+	table.SetGroupVersionKind(*c.out.As)
+	return wire.WriteObject(c.w, c.req, http.StatusOK, wire.Output{MediaType: c.out.MediaType, Pretty: c.out.Pretty}, table)
 }
 
 // plainCells are the name and the age: for a kind without a view, and for an

@@ -3,6 +3,7 @@ package core
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"kuberow/api/kinds"
@@ -18,7 +19,7 @@ func componentStatuses() *kinds.Resource {
 	v.Deprecated = "v1 ComponentStatus is deprecated in v1.19+"
 	return single(kinds.Resource{
 		Name: "componentstatuses", Singular: "componentstatus", ShortNames: []string{"cs"},
-		Verbs: []string{"get", "list"}, Read: readComponents,
+		Verbs: []string{"get", "list"}, Read: readComponents, Table: componentTable,
 	}, v)
 }
 
@@ -40,4 +41,29 @@ func readComponents(_ *kinds.Context, name string) (runtime.Object, error) {
 		return nil, errors.NewNotFound(schema.GroupResource{Resource: "componentstatuses"}, name)
 	}
 	return list, nil
+}
+
+// componentTable is what kubectl get componentstatuses prints.
+func componentTable(objs []runtime.Object) *metav1.Table {
+	t := &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
+		{Name: "Name", Type: "string", Format: "name", Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]},
+		{Name: "Status", Type: "string", Description: "Status of the component conditions"},
+		{Name: "Message", Type: "string", Description: "Message of the component conditions"},
+		{Name: "Error", Type: "string", Description: "Error of the component conditions"},
+	}}
+	for _, obj := range objs {
+		c := obj.(*corev1.ComponentStatus)
+		status, message, failure := "Unhealthy", "", ""
+		for _, condition := range c.Conditions {
+			if condition.Type != corev1.ComponentHealthy {
+				continue
+			}
+			if condition.Status == corev1.ConditionTrue {
+				status = "Healthy"
+			}
+			message, failure = condition.Message, condition.Error
+		}
+		t.Rows = append(t.Rows, metav1.TableRow{Cells: []any{c.Name, status, message, failure}})
+	}
+	return t
 }

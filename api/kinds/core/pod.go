@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -26,7 +28,8 @@ func pods() *kinds.Resource {
 	main := podStrategy()
 	return single(kinds.Resource{
 		Name: "pods", Singular: "pod", ReturnsDeleted: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
-		Verbs: common.Verbs(), Prefix: "/registry/pods", StorageVersionHash: "xPOwRZ+Yhw8=",
+		RowConditions: podRowConditions,
+		Verbs:         common.Verbs(), Prefix: "/registry/pods", StorageVersionHash: "xPOwRZ+Yhw8=",
 		Strategy: main.Strategy(),
 		Subresources: []*kinds.Subresource{
 			stream("attach", "PodAttachOptions"),
@@ -127,4 +130,18 @@ func podWarnings(_ *kinds.Context, p, old *corev1.Pod) []string {
 	}
 	t := &corev1.PodTemplateSpec{ObjectMeta: p.ObjectMeta, Spec: p.Spec}
 	return append(out, PodTemplateWarnings(t, nil, (*field.Path)(nil))...)
+}
+
+// podRowConditions mark the row of a pod that has ended; kubectl get greys or skips it.
+func podRowConditions(obj runtime.Object) []metav1.TableRowCondition {
+	c := metav1.TableRowCondition{Type: metav1.RowCompleted, Status: metav1.ConditionTrue}
+	switch phase := obj.(*corev1.Pod).Status.Phase; phase {
+	case corev1.PodSucceeded:
+		c.Reason, c.Message = string(phase), "The pod has completed successfully."
+	case corev1.PodFailed:
+		c.Reason, c.Message = string(phase), "The pod failed."
+	default:
+		return nil
+	}
+	return []metav1.TableRowCondition{c}
 }
