@@ -149,6 +149,9 @@ func (s *Server) Client() kinds.Client { return s.rest.Client() }
 // Reader reads in process.
 func (s *Server) Reader() kinds.Reader { return s.rest.Reader() }
 
+// Objects is the cache of decoded rows, shared with those who read rows themselves.
+func (s *Server) Objects() *wire.Cache { return s.rest.Objects() }
+
 // Warm loads what the first write would otherwise wait for. Call it after the server is ready.
 func (s *Server) Warm() { s.rest.Warm() }
 
