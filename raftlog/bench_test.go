@@ -102,3 +102,18 @@ func BenchmarkOpenAndStart(b *testing.B) {
 		_ = n.Stop()
 	}
 }
+
+func BenchmarkChanges(b *testing.B) {
+	s, n := startNode(b, Options{HouseInterval: -1})
+	for i := range 1000 {
+		if _, err := n.Propose(b.Context(), putPod(fmt.Sprint("p", i))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		changes, err := s.Changes(b.Context(), 1, 2000)
+		if err != nil || len(changes) != 1000 {
+			b.Fatal(err, len(changes))
+		}
+	}
+}

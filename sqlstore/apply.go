@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"bytes"
 	"cmp"
-	"database/sql"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,7 +74,7 @@ func (tx *Tx) current(seen currents, key string) (*current, bool) {
 		       live.api_group, live.resource, live.namespace, live.name, live.uid
 		FROM live JOIN kv ON kv.id = live.id WHERE live.key = ?`, []any{key},
 		&cur.ID, &cur.ModRevision, &cur.Sub, &cur.Key, &cur.CreateRevision, &cur.Version, &cur.Lease,
-		&cur.Value, &cur.ManagedFields, &cur.PrevID, &cur.RequestID,
+		(*content)(&cur.Value), (*content)(&cur.ManagedFields), &cur.PrevID, &cur.RequestID,
 		&cur.object.Group, &cur.object.Resource, &cur.object.Namespace, &cur.object.Name, &cur.object.UID)
 	switch {
 	case err == nil:
@@ -256,16 +255,4 @@ func (tx *Tx) insertRequest(index uint64, revision int64, key string, q *Request
 // text makes a string that came from outside fit to be shown: valid UTF-8, no NUL.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
-
-// scanKV reads a row in the order of kvColumns.
-func scanKV(rows *sql.Rows, kv *KV) error {
-	return rows.Scan(&kv.ID, &kv.ModRevision, &kv.Sub, &kv.Key, &kv.CreateRevision, &kv.Version, &kv.Lease,
-		&kv.Value, &kv.ManagedFields, &kv.PrevID, &kv.RequestID)
-}
-
-// scanMore is scanKV with more columns behind.
-func scanMore(rows *sql.Rows, kv *KV, more ...any) error {
-	return rows.Scan(append([]any{&kv.ID, &kv.ModRevision, &kv.Sub, &kv.Key, &kv.CreateRevision, &kv.Version, &kv.Lease,
-		&kv.Value, &kv.ManagedFields, &kv.PrevID, &kv.RequestID}, more...)...)
 }

@@ -53,7 +53,7 @@ func (s *Store) changes(ctx context.Context, c *conn, after int64, limit int) (c
 		WHERE kv.mod_revision > ? ORDER BY kv.mod_revision, kv.sub`, []any{after}, func(rows *sql.Rows) error {
 		ch, p := &Change{}, &KV{}
 		var nums [8]sql.NullInt64
-		err := scanMore(rows, &ch.KV, &nums[0], &nums[1], &nums[2], &nums[3], &nums[4], &nums[5], &p.Value, &p.ManagedFields, &nums[6], &nums[7])
+		err := scanMore(rows, &ch.KV, &nums[0], &nums[1], &nums[2], &nums[3], &nums[4], &nums[5], (*content)(&p.Value), (*content)(&p.ManagedFields), &nums[6], &nums[7])
 		if err != nil {
 			return err
 		}

@@ -8,13 +8,16 @@ import (
 // Get reads one key as it was at a revision; 0 means now. ok is false when
 // the key did not live then.
 func (s *Store) Get(ctx context.Context, key string, revision int64) (kv KV, ok bool, err error) {
-	err = s.read(ctx, "read key "+key, func(c *conn) error {
-		if revision == 0 {
+	if revision == 0 {
+		err = s.query(ctx, "read key "+key, func(c *conn) error {
 			return c.each(`
 				SELECT kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease,
 				       kv.value, kv.managed_fields, kv.prev_id, kv.request_id
 				FROM live JOIN kv ON kv.id = live.id WHERE live.key = ?`, []any{key}, takeOne(&kv, &ok))
-		}
+		})
+		return kv, ok, err
+	}
+	err = s.read(ctx, "read key "+key, func(c *conn) error {
 		if err := readable(c, revision); err != nil {
 			return err
 		}
@@ -34,7 +37,7 @@ func (s *Store) Get(ctx context.Context, key string, revision int64) (kv KV, ok 
 // compaction has deleted it or it never was.
 func (s *Store) GetRow(ctx context.Context, id int64) (kv KV, err error) {
 	ok := false
-	err = s.read(ctx, "read row", func(c *conn) error {
+	err = s.query(ctx, "read row", func(c *conn) error {
 		return c.each(`
 			SELECT kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease,
 			       kv.value, kv.managed_fields, kv.prev_id, kv.request_id

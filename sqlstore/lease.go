@@ -98,7 +98,7 @@ func (tx *Tx) applyLeaseRevoke(index uint64, cmd *Command, res *Result) {
 
 // Lease reads one lease.
 func (s *Store) Lease(ctx context.Context, id int64) (l Lease, ok bool, err error) {
-	err = s.read(ctx, "read lease", func(c *conn) error {
+	err = s.query(ctx, "read lease", func(c *conn) error {
 		err := c.get(`SELECT id, ttl, expires_at FROM lease WHERE id = ?`, []any{id}, &l.ID, &l.TTL, &l.ExpiresAt)
 		ok = err == nil
 		if noRows(err) {
@@ -121,7 +121,7 @@ func (s *Store) DueLeases(ctx context.Context, now int64, limit int) ([]Lease, e
 
 // leases reads rows of lease.
 func (s *Store) leases(ctx context.Context, query string, args ...any) (ls []Lease, err error) {
-	err = s.read(ctx, "read leases", func(c *conn) error {
+	err = s.query(ctx, "read leases", func(c *conn) error {
 		return c.each(query, args, func(r *sql.Rows) error {
 			var l Lease
 			err := r.Scan(&l.ID, &l.TTL, &l.ExpiresAt)
@@ -134,7 +134,7 @@ func (s *Store) leases(ctx context.Context, query string, args ...any) (ls []Lea
 
 // LeaseKeys reads the keys that a lease would delete.
 func (s *Store) LeaseKeys(ctx context.Context, id int64) (keys []string, err error) {
-	err = s.read(ctx, "read keys of lease", func(c *conn) error {
+	err = s.query(ctx, "read keys of lease", func(c *conn) error {
 		return c.each(`SELECT live.key FROM kv JOIN live ON live.id = kv.id WHERE kv.lease = ? AND kv.lease <> 0 ORDER BY kv.key`,
 			[]any{id}, func(r *sql.Rows) error {
 				var key string

@@ -60,7 +60,7 @@ const (
 
 // Proposals reads the wishes of other processes that nobody has dealt with, in their order.
 func (s *Store) Proposals(ctx context.Context, limit int) (ps []Proposal, err error) {
-	err = s.read(ctx, "read proposals", func(c *conn) error {
+	err = s.query(ctx, "read proposals", func(c *conn) error {
 		return c.each(`SELECT id, key, value FROM proposal WHERE status = 'pending' ORDER BY id LIMIT ?`, []any{limit}, func(rows *sql.Rows) error {
 			var p Proposal
 			err := rows.Scan(&p.ID, &p.Key, &p.Value)

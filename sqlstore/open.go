@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
 )
 
 // Opening. The order matters: take the lock, so that nobody else is at it;
@@ -138,6 +139,7 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		return wrap("open database "+s.path, err)
 	}
 	s.wdb.SetMaxOpenConns(1)
+	_, _ = sqlite.Fdatasync(true) // as distributions build SQLite: as durable as fsync, without waiting for timestamps
 	if s.writer, err = newConn(s.wdb); err != nil {
 		return wrap("open database "+s.path, err)
 	}
@@ -162,7 +164,7 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		return wrap("read database "+s.path, err)
 	}
 	s.ring = newRing(o.RingBytes, s.state.revision)
-	if s.rdb, err = sqlx.Open("sqlite", dsn(s.path, o.BusyTimeout, "ro", "query_only(1)", "cache_size(-1000)")); err != nil {
+	if s.rdb, err = sqlx.Open("sqlite", dsn(s.path, o.BusyTimeout, "ro", "query_only(1)", "cache_size(-4000)")); err != nil {
 		return wrap("open database for reading", err)
 	}
 	s.rdb.SetMaxOpenConns(readers * 3)
@@ -272,7 +274,7 @@ func (s *Store) Applied() uint64 {
 
 // ClusterID is the number that names the cluster.
 func (s *Store) ClusterID(ctx context.Context) (id int64, err error) {
-	err = s.read(ctx, "read cluster id", func(c *conn) error { return c.get(`SELECT cluster_id FROM store`, nil, &id) })
+	err = s.query(ctx, "read cluster id", func(c *conn) error { return c.get(`SELECT cluster_id FROM store`, nil, &id) })
 	return id, err
 }
 
@@ -315,9 +317,8 @@ func (s *Store) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// read lends a connection of the pool to do, in a snapshot of its own: all
-// that do reads is of one moment. doing names it in errors.
-func (s *Store) read(ctx context.Context, doing string, do func(*conn) error) error {
+// borrow lends a connection of the pool to do. doing names it in errors.
+func (s *Store) borrow(ctx context.Context, doing string, do func(*conn) error) error {
 	var c *conn
 	select {
 	case <-ctx.Done():
@@ -329,24 +330,43 @@ func (s *Store) read(ctx context.Context, doing string, do func(*conn) error) er
 		c = got
 	}
 	defer func() { s.pool <- c }()
+	var err error
 	if c == nil {
-		var err error
-		if c, err = newConn(s.rdb); err != nil {
-			return wrap(doing, err)
-		}
+		c, err = newConn(s.rdb)
 	}
-	if err := c.exec(`BEGIN`); err != nil {
-		return wrap(doing, err)
+	if err == nil {
+		err = do(c)
 	}
-	err := do(c)
-	if end := c.exec(`COMMIT`); end != nil { // its snapshot cannot be ended: give the connection up
+	if c != nil && errors.Is(err, errSpoiled) {
 		_ = c.close()
-		c, err = nil, errors.Join(err, end)
+		c = nil
 	}
-	if err != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return wrap(doing, err)
+}
+
+// errSpoiled marks a connection that must not be used again.
+var errSpoiled = errors.New("connection given up")
+
+// query is borrow for one statement, which is a snapshot by itself.
+func (s *Store) query(ctx context.Context, doing string, do func(*conn) error) error {
+	return s.borrow(ctx, doing, do)
+}
+
+// read is borrow for several statements in one snapshot: all that do reads is of one moment.
+func (s *Store) read(ctx context.Context, doing string, do func(*conn) error) error {
+	return s.borrow(ctx, doing, func(c *conn) error {
+		if err := c.exec(`BEGIN`); err != nil {
+			return err
+		}
+		err := do(c)
+		if end := c.exec(`COMMIT`); end != nil {
+			return errors.Join(err, end, errSpoiled)
+		}
+		return err
+	})
 }
 
 // noRows tells "there is none" from a failure.

@@ -64,7 +64,7 @@ func one(objects []Object, err error) (Object, bool, error) {
 
 // objects reads rows with what they are.
 func (s *Store) objects(ctx context.Context, query, arg string) (objects []Object, err error) {
-	err = s.read(ctx, "read objects", func(c *conn) error {
+	err = s.query(ctx, "read objects", func(c *conn) error {
 		return c.each(query, []any{arg}, func(rows *sql.Rows) error {
 			var o Object
 			err := scanMore(rows, &o.KV, &o.Ref.Group, &o.Ref.Resource, &o.Ref.Namespace, &o.Ref.Name, &o.Ref.UID)

@@ -71,9 +71,6 @@ type statement struct {
 	key  string // the column that orders the rows
 }
 
-const kvColumns = `kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease, kv.value, kv.managed_fields, kv.prev_id, kv.request_id`
-const kvColumnsKeysOnly = `kv.id, kv.mod_revision, kv.sub, kv.key, kv.create_revision, kv.version, kv.lease, NULL, NULL, kv.prev_id, kv.request_id`
-
 // pastStatement reads history: rows that no newer row at or below the
 // revision replaces. The condition looks at the index kv_key alone, which also gives
 // the order; tombstones among the rows are for run to drop,
@@ -146,7 +143,7 @@ func ignoreEnough(err error) error {
 // Count counts the living keys of a range; to is as Query.To.
 func (s *Store) Count(ctx context.Context, from, to string) (n int64, err error) {
 	where, args := keyRange("key", &Query{From: from, To: to})
-	err = s.read(ctx, "count keys", func(c *conn) error {
+	err = s.query(ctx, "count keys", func(c *conn) error {
 		return c.get(`SELECT count(*) FROM live WHERE `+where, args, &n)
 	})
 	return n, err
