@@ -20,14 +20,14 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW apiservices_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   iif(o.value -> '$.spec.service' IS NULL, 'Local',
     coalesce(o.value ->> '$.spec.service.namespace', '') || '/' || coalesce(o.value ->> '$.spec.service.name', '')) AS service,
   coalesce((
     SELECT iif(value ->> '$.status' = 'True', 'True',
       (value ->> '$.status') || coalesce(' (' || nullif(value ->> '$.reason', '') || ')', ''))
     FROM json_each(o.value -> '$.status.conditions') WHERE value ->> '$.type' = 'Available' ORDER BY key LIMIT 1), 'Unknown') AS available,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW apiservices AS

@@ -38,8 +38,8 @@
 --     Conditions applied to the request, such as approval or denial.
 
 CREATE VIEW certificatesigningrequests_row AS
-SELECT o.id, {{object}},
-  {{age}} AS age,
+SELECT o.id, o.name,
+  o.age,
   coalesce(nullif(o.value ->> '$.spec.signerName', ''), '<none>') AS signername,
   coalesce(o.value ->> '$.spec.username', '') AS requestor,
   iif(o.value ->> '$.spec.expirationSeconds' IS NULL, '<none>', {{duration o.value ->> '$.spec.expirationSeconds'}}) AS requestedduration,

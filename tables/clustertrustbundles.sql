@@ -20,7 +20,7 @@
 --     ClusterTrustBundles can filter on this field using a `spec.signerName=NAME` field selector.
 
 CREATE VIEW clustertrustbundles_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(nullif(o.value ->> '$.spec.signerName', ''), '<none>') AS signername
 FROM object AS o;
 

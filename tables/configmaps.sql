@@ -20,10 +20,10 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW configmaps_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   (SELECT count(*) FROM json_each(o.value -> '$.data'))
     + (SELECT count(*) FROM json_each(o.value -> '$.binaryData')) AS data,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW configmaps AS

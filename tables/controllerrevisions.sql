@@ -20,7 +20,7 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW controllerrevisions_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce((
     -- apps/v1 and StatefulSet make statefulset.apps; a core owner has no group
     SELECT lower(value ->> '$.kind')
@@ -30,7 +30,7 @@ SELECT o.id, {{object}},
     FROM json_each(o.value -> '$.metadata.ownerReferences')
     WHERE value ->> '$.controller' ORDER BY key LIMIT 1), '<none>') AS controller,
   coalesce(o.value ->> '$.revision', 0) AS revision,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW controllerrevisions AS

@@ -42,13 +42,13 @@
 --     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 
 CREATE VIEW cronjobs_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.schedule', '') AS schedule,
   coalesce(o.value ->> '$.spec.timeZone', '<none>') AS timezone,
   CASE o.value ->> '$.spec.suspend' WHEN 1 THEN 'True' WHEN 0 THEN 'False' ELSE '<unset>' END AS suspend,
   coalesce(json_array_length(o.value, '$.status.active'), 0) AS active,
   iif(o.value ->> '$.status.lastScheduleTime' IS NULL, '<none>', {{since o.value ->> '$.status.lastScheduleTime'}}) AS last_schedule,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.jobTemplate.spec.template; $.name}} AS containers,
   {{containers $.spec.jobTemplate.spec.template; $.image}} AS images,
   coalesce({{selector o.value -> '$.spec.jobTemplate.spec.selector'}}, '<none>') AS selector

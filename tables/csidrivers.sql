@@ -71,7 +71,7 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW csidrivers_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   iif(o.value ->> '$.spec.attachRequired' IS 0, 'false', 'true') AS attachrequired,
   {{bool o.value ->> '$.spec.podInfoOnMount'}} AS podinfoonmount,
   {{bool o.value ->> '$.spec.storageCapacity'}} AS storagecapacity,
@@ -79,7 +79,7 @@ SELECT o.id, {{object}},
     coalesce((SELECT group_concat(value ->> '$.audience', ',') FROM json_each(o.value -> '$.spec.tokenRequests')), '')) AS tokenrequests,
   {{bool o.value ->> '$.spec.requiresRepublish'}} AS requiresrepublish,
   coalesce(nullif({{join o.value -> '$.spec.volumeLifecycleModes'}}, ''), '<none>') AS modes,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW csidrivers AS

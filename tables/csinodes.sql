@@ -18,9 +18,9 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW csinodes_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(json_array_length(o.value, '$.spec.drivers'), 0) AS drivers,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW csinodes AS

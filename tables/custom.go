@@ -69,9 +69,9 @@ func (t Table) withViews(cells []string) Table {
 	rowColumns := []string{"o.id"}
 	if t.Namespaced {
 		ns = "l.namespace, "
-		rowColumns = append(rowColumns, "o.value ->> '$.metadata.namespace' AS namespace")
+		rowColumns = append(rowColumns, "o.namespace")
 	}
-	rowColumns = append(rowColumns, "o.value ->> '$.metadata.name' AS name")
+	rowColumns = append(rowColumns, "o.name")
 	rowColumns = append(rowColumns, cells...)
 	list := "l.name"
 	for _, c := range t.Columns[1:] {

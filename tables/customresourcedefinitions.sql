@@ -28,12 +28,12 @@
 --     Established status
 
 CREATE VIEW customresourcedefinitions_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.scope', '') AS scope,
   coalesce((SELECT group_concat(version, ',') FROM (
     SELECT (value ->> '$.name') || iif(value ->> '$.storage', '(storage)', '') AS version
     FROM json_each(o.value -> '$.spec.versions') WHERE value ->> '$.served' ORDER BY 1)), '') AS versions,
-  {{created}} AS created_at,
+  o.created AS created_at,
   coalesce(o.value ->> '$.spec.group', '') AS "group",
   coalesce(o.value ->> '$.spec.names.kind', '') AS kind,
   {{join o.value -> '$.spec.names.shortNames'}} AS shortnames,

@@ -42,14 +42,14 @@
 --     https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 
 CREATE VIEW daemonsets_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.status.desiredNumberScheduled', 0) AS desired,
   coalesce(o.value ->> '$.status.currentNumberScheduled', 0) AS current,
   coalesce(o.value ->> '$.status.numberReady', 0) AS ready,
   coalesce(o.value ->> '$.status.updatedNumberScheduled', 0) AS uptodate,
   coalesce(o.value ->> '$.status.numberAvailable', 0) AS available,
   {{labels o.value -> '$.spec.template.spec.nodeSelector'}} AS node_selector,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.template; $.name}} AS containers,
   {{containers $.spec.template; $.image}} AS images,
   coalesce({{selector o.value -> '$.spec.selector'}}, '<none>') AS selector

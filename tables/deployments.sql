@@ -30,11 +30,11 @@
 --     by this deployment. It must match the pod template's labels.
 
 CREATE VIEW deployments_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.status.readyReplicas', 0) || '/' || coalesce(o.value ->> '$.spec.replicas', 0) AS ready,
   coalesce(o.value ->> '$.status.updatedReplicas', 0) AS uptodate,
   coalesce(o.value ->> '$.status.availableReplicas', 0) AS available,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.template; $.name}} AS containers,
   {{containers $.spec.template; $.image}} AS images,
   coalesce({{selector o.value -> '$.spec.selector'}}, '') AS selector

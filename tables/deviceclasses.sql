@@ -16,8 +16,8 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW deviceclasses_row AS
-SELECT o.id, {{object}},
-  {{age}} AS age
+SELECT o.id, o.name,
+  o.age
 FROM object AS o;
 
 CREATE VIEW deviceclasses AS

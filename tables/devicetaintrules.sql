@@ -32,12 +32,12 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW devicetaintrules_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.taint.key', '') AS key,
   coalesce(o.value ->> '$.spec.taint.value', '') AS value,
   coalesce(o.value ->> '$.spec.taint.effect', '') AS effect,
   iif(o.value ->> '$.spec.taint.timeAdded' IS NULL, '', {{since o.value ->> '$.spec.taint.timeAdded'}}) AS timeadded,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW devicetaintrules AS

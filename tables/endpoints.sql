@@ -22,7 +22,7 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW endpoints_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   CASE WHEN coalesce(json_array_length(o.value, '$.subsets'), 0) = 0 THEN '<none>' ELSE
     (SELECT coalesce(group_concat(address, ',') FILTER (WHERE n <= 3), '')
         || iif(count(*) > 3, ' + ' || (count(*) - 3) || ' more...', '')
@@ -37,7 +37,7 @@ SELECT o.id, {{object}},
         JOIN json_each(s.value -> '$.addresses') AS a
         ORDER BY 1))
   END AS endpoints,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW endpoints AS

@@ -30,11 +30,11 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW endpointslices_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.addressType', '') AS addresstype,
   {{more SELECT key AS n, CAST(coalesce(value ->> '$.port', value ->> '$.name', '*') AS TEXT) AS item FROM json_each(o.value -> '$.ports')}} AS ports,
   {{more SELECT row_number() OVER (ORDER BY e.key, a.key) - 1 AS n, a.value AS item FROM json_each(o.value -> '$.endpoints') AS e, json_each(e.value -> '$.addresses') AS a WHERE a.value IS NOT NULL}} AS endpoints,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW endpointslices AS

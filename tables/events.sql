@@ -37,7 +37,7 @@
 -- An event of the old API has first and last timestamps and a count, one of the new API an eventTime and a series.
 CREATE VIEW events_row AS
 SELECT o.id,
-  o.value ->> '$.metadata.namespace' AS namespace,
+  o.namespace,
   {{since coalesce(
     o.value ->> '$.series.lastObservedTime',
     iif(o.value -> '$.series' IS NULL, coalesce(o.value ->> '$.lastTimestamp', o.value ->> '$.firstTimestamp', o.value ->> '$.eventTime'), NULL))}} AS last_seen,
@@ -54,7 +54,7 @@ SELECT o.id,
     WHEN o.value -> '$.series' IS NOT NULL THEN coalesce(o.value ->> '$.series.count', 0)
     ELSE coalesce(nullif(o.value ->> '$.count', 0), 1)
   END AS count,
-  o.value ->> '$.metadata.name' AS name
+  o.name
 FROM object AS o;
 
 CREATE VIEW events AS

@@ -23,15 +23,6 @@ type macro struct {
 
 // macros is never written.
 var macros = map[string]macro{
-	// {{object}}: the columns that begin a row view.
-	"object": {0, "o.value ->> '$.metadata.namespace' AS namespace,\n  o.value ->> '$.metadata.name' AS name"},
-
-	// {{created}}: the cell of a column of type date, which kubectl prints as it is.
-	"created": {0, "o.value ->> '$.metadata.creationTimestamp'"},
-
-	// {{age}}: how long ago the object was created.
-	"age": {0, "{{since o.value ->> '$.metadata.creationTimestamp'}}"},
-
 	// {{since TIMESTAMP}}: how long ago that was.
 	"since": {1, "{{duration (SELECT now FROM clock) - unixepoch(%1)}}"},
 

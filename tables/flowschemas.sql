@@ -29,11 +29,11 @@
 --     references a broken or non-existent PriorityLevelConfiguration
 
 CREATE VIEW flowschemas_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.priorityLevelConfiguration.name', '') AS prioritylevel,
   coalesce(o.value ->> '$.spec.matchingPrecedence', 0) AS matchingprecedence,
   coalesce(o.value ->> '$.spec.distinguisherMethod.type', '<none>') AS distinguishermethod,
-  {{age}} AS age,
+  o.age,
   coalesce({{condition Dangling}}, '?') AS missingpl
 FROM object AS o;
 

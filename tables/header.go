@@ -114,7 +114,9 @@ func parseColumns(lines []string) ([]Column, error) {
 	}
 	unescape := strings.NewReplacer(`\n`, "\n", `\\`, `\`)
 	for i := range columns {
-		columns[i].Description = unescape.Replace(columns[i].Description)
+		if strings.Contains(columns[i].Description, `\`) {
+			columns[i].Description = unescape.Replace(columns[i].Description)
+		}
 	}
 	return columns, nil
 }

@@ -38,7 +38,7 @@
 
 -- The n-th entry of status.currentMetrics belongs to the n-th of spec.metrics. t is the target, c the current value.
 CREATE VIEW horizontalpodautoscalers_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.scaleTargetRef.kind', '') || '/' || coalesce(o.value ->> '$.spec.scaleTargetRef.name', '') AS reference,
   coalesce((
     SELECT group_concat(metric, ', ') FILTER (WHERE n < 2) || iif(count(*) > 2, ' + ' || (count(*) - 2) || ' more...', '')
@@ -67,7 +67,7 @@ SELECT o.id, {{object}},
   coalesce(CAST(o.value ->> '$.spec.minReplicas' AS TEXT), '<unset>') AS minpods,
   coalesce(o.value ->> '$.spec.maxReplicas', 0) AS maxpods,
   coalesce(o.value ->> '$.status.currentReplicas', 0) AS replicas,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW horizontalpodautoscalers AS

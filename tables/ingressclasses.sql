@@ -21,13 +21,13 @@
 
 CREATE VIEW ingressclasses_row AS
 SELECT o.id,
-  (o.value ->> '$.metadata.name')
+  o.name
     || iif(o.value ->> '$.metadata.annotations."ingressclass.kubernetes.io/is-default-class"' = 'true', ' (default)', '') AS name,
   coalesce(o.value ->> '$.spec.controller', '') AS controller,
   iif(o.value -> '$.spec.parameters' IS NULL, '<none>',
     (o.value ->> '$.spec.parameters.kind') || coalesce('.' || (o.value ->> '$.spec.parameters.apiGroup'), '')
       || '/' || (o.value ->> '$.spec.parameters.name')) AS parameters,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW ingressclasses AS

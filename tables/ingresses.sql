@@ -24,7 +24,7 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW ingresses_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.ingressClassName', '<none>') AS class,
   coalesce((
     -- three hosts; with more, upstream counts every rule beyond three, also one without a host
@@ -37,7 +37,7 @@ SELECT o.id, {{object}},
     SELECT DISTINCT coalesce(nullif(value ->> '$.ip', ''), nullif(value ->> '$.hostname', '')) AS ip
     FROM json_each(o.value -> '$.status.loadBalancer.ingress') ORDER BY 1)), '') AS address,
   iif(json_array_length(o.value, '$.spec.tls') > 0, '80, 443', '80') AS ports,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW ingresses AS

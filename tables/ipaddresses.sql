@@ -16,12 +16,12 @@
 
 -- The API sends the age as a third cell without a heading, as upstream does; kubectl leaves it out, and so does ipaddresses.
 CREATE VIEW ipaddresses_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   iif(o.value -> '$.spec.parentRef' IS NULL, '<none>',
     lower(coalesce(o.value ->> '$.spec.parentRef.resource', '') || coalesce('.' || nullif(o.value ->> '$.spec.parentRef.group', ''), ''))
       || coalesce('/' || nullif(o.value ->> '$.spec.parentRef.namespace', ''), '')
       || '/' || coalesce(o.value ->> '$.spec.parentRef.name', '')) AS parentref,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW ipaddresses AS

@@ -30,7 +30,7 @@
 --     More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 
 CREATE VIEW jobs_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   CASE
     WHEN {{condition Complete}} = 'True' THEN 'Complete'
     WHEN {{condition Failed}} = 'True' THEN 'Failed'
@@ -49,7 +49,7 @@ SELECT o.id, {{object}},
     WHEN o.value ->> '$.status.startTime' IS NULL THEN ''
     ELSE {{duration coalesce(unixepoch(o.value ->> '$.status.completionTime'), (SELECT now FROM clock)) - unixepoch(o.value ->> '$.status.startTime')}}
   END AS duration,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.template; $.name}} AS containers,
   {{containers $.spec.template; $.image}} AS images,
   coalesce({{selector o.value -> '$.spec.selector'}}, '<none>') AS selector

@@ -19,9 +19,9 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW leases_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.holderIdentity', '') AS holder,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW leases AS

@@ -20,11 +20,11 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW mutatingadmissionpolicies_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(json_array_length(o.value, '$.spec.mutations'), 0) AS mutations,
   iif(o.value -> '$.spec.paramKind' IS NULL, '<unset>',
     coalesce(o.value ->> '$.spec.paramKind.apiVersion', '') || '/' || coalesce(o.value ->> '$.spec.paramKind.kind', '')) AS paramkind,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW mutatingadmissionpolicies AS

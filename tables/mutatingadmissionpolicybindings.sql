@@ -20,10 +20,10 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW mutatingadmissionpolicybindings_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.policyName', '') AS policyname,
   {{paramref}} AS paramref,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW mutatingadmissionpolicybindings AS

@@ -21,9 +21,9 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW networkpolicies_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce({{selector o.value -> '$.spec.podSelector'}}, '<none>') AS podselector,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW networkpolicies AS

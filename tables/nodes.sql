@@ -44,7 +44,7 @@
 --     ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).
 
 CREATE VIEW nodes_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce((SELECT CASE value ->> '$.status' WHEN 'True' THEN 'Ready' ELSE 'NotReady' END
     FROM json_each(o.value -> '$.status.conditions') WHERE value ->> '$.type' = 'Ready' ORDER BY key DESC LIMIT 1), 'Unknown')
     || iif(o.value ->> '$.spec.unschedulable', ',SchedulingDisabled', '') AS status,
@@ -54,7 +54,7 @@ SELECT o.id, {{object}},
     WHERE (key = 'kubernetes.io/role' AND value <> '')
       OR (key GLOB 'node-role.kubernetes.io/*' AND length(key) > length('node-role.kubernetes.io/'))
     ORDER BY role)), '<none>') AS roles,
-  {{age}} AS age,
+  o.age,
   coalesce(o.value ->> '$.status.nodeInfo.kubeletVersion', '') AS version,
   coalesce((SELECT value ->> '$.address' FROM json_each(o.value -> '$.status.addresses')
     WHERE value ->> '$.type' = 'InternalIP' ORDER BY key LIMIT 1), '<none>') AS internalip,

@@ -32,7 +32,7 @@
 --     included in claim spec.
 
 CREATE VIEW persistentvolumeclaims_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   iif(o.value -> '$.metadata.deletionTimestamp' IS NULL, coalesce(o.value ->> '$.status.phase', ''), 'Terminating') AS status,
   coalesce(o.value ->> '$.spec.volumeName', '') AS volume,
   -- until it is bound a claim has no size and no modes of its own
@@ -40,7 +40,7 @@ SELECT o.id, {{object}},
   iif(coalesce(o.value ->> '$.spec.volumeName', '') = '', '', {{modes o.value -> '$.status.accessModes'}}) AS access_modes,
   coalesce(o.value ->> '$.metadata.annotations."volume.beta.kubernetes.io/storage-class"', o.value ->> '$.spec.storageClassName', '') AS storageclass,
   coalesce(o.value ->> '$.spec.volumeAttributesClassName', '<unset>') AS volumeattributesclass,
-  {{age}} AS age,
+  o.age,
   coalesce(o.value ->> '$.spec.volumeMode', '<unset>') AS volumemode
 FROM object AS o;
 

@@ -45,7 +45,7 @@
 --     block state. Value of Filesystem is implied when not included in spec.
 
 CREATE VIEW persistentvolumes_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.capacity.storage', '0') AS capacity,
   {{modes o.value -> '$.spec.accessModes'}} AS access_modes,
   coalesce(o.value ->> '$.spec.persistentVolumeReclaimPolicy', '') AS reclaim_policy,
@@ -55,7 +55,7 @@ SELECT o.id, {{object}},
   coalesce(o.value ->> '$.metadata.annotations."volume.beta.kubernetes.io/storage-class"', o.value ->> '$.spec.storageClassName', '') AS storageclass,
   coalesce(o.value ->> '$.spec.volumeAttributesClassName', '<unset>') AS volumeattributesclass,
   coalesce(o.value ->> '$.status.reason', '') AS reason,
-  {{age}} AS age,
+  o.age,
   coalesce(o.value ->> '$.spec.volumeMode', '<unset>') AS volumemode
 FROM object AS o;
 

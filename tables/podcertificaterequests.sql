@@ -31,7 +31,7 @@
 --     contain keys they do not recognize.
 
 CREATE VIEW podcertificaterequests_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.podName', '') AS podname,
   coalesce(o.value ->> '$.spec.serviceAccountName', '') AS serviceaccountname,
   coalesce(o.value ->> '$.spec.nodeName', '') AS nodename,

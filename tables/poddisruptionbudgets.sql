@@ -22,11 +22,11 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW poddisruptionbudgets_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   CAST(coalesce(o.value ->> '$.spec.minAvailable', 'N/A') AS TEXT) AS min_available,
   CAST(coalesce(o.value ->> '$.spec.maxUnavailable', 'N/A') AS TEXT) AS max_unavailable,
   coalesce(o.value ->> '$.status.disruptionsAllowed', 0) AS allowed_disruptions,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW poddisruptionbudgets AS

@@ -46,8 +46,8 @@
 -- containers; started says whether those count.
 CREATE VIEW pods_row AS
 SELECT o.id,
-  o.value ->> '$.metadata.namespace' AS namespace,
-  o.value ->> '$.metadata.name' AS name,
+  o.namespace,
+  o.name,
   p.value ->> '$.ready' AS ready,
   CASE
     WHEN o.value -> '$.metadata.deletionTimestamp' IS NULL THEN p.value ->> '$.reason'
@@ -59,7 +59,7 @@ SELECT o.id,
     WHEN p.value ->> '$.restarts' = 0 OR p.value ->> '$.last' IS NULL THEN CAST(p.value ->> '$.restarts' AS TEXT)
     ELSE (p.value ->> '$.restarts') || ' (' || {{since p.value ->> '$.last'}} || ' ago)'
   END AS restarts,
-  {{age}} AS age,
+  o.age,
   coalesce(nullif(o.value ->> '$.status.podIPs[0].ip', ''), '<none>') AS ip,
   coalesce(nullif(o.value ->> '$.spec.nodeName', ''), '<none>') AS node,
   coalesce(nullif(o.value ->> '$.status.nominatedNodeName', ''), '<none>') AS nominated_node,

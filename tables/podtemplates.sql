@@ -17,7 +17,7 @@
 --     The labels for the pod template.
 
 CREATE VIEW podtemplates_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   {{containers $.template; $.name}} AS containers,
   {{containers $.template; $.image}} AS images,
   {{labels o.value -> '$.template.metadata.labels'}} AS pod_labels

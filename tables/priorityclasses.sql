@@ -27,10 +27,10 @@
 --     PreemptLowerPriority. Defaults to PreemptLowerPriority if unset.
 
 CREATE VIEW priorityclasses_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.value', 0) AS value,
   {{bool o.value ->> '$.globalDefault'}} AS globaldefault,
-  {{age}} AS age,
+  o.age,
   coalesce(o.value ->> '$.preemptionPolicy', '') AS preemptionpolicy
 FROM object AS o;
 

@@ -49,7 +49,7 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW prioritylevelconfigurations_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.type', '') AS type,
   iif(o.value -> '$.spec.limited' IS NULL, '<none>', coalesce(o.value ->> '$.spec.limited.nominalConcurrencyShares', 0)) AS nominalconcurrencyshares,
   iif(o.value -> '$.spec.limited.limitResponse.queuing' IS NULL, '<none>',
@@ -58,7 +58,7 @@ SELECT o.id, {{object}},
     coalesce(o.value ->> '$.spec.limited.limitResponse.queuing.handSize', 0)) AS handsize,
   iif(o.value -> '$.spec.limited.limitResponse.queuing' IS NULL, '<none>',
     coalesce(o.value ->> '$.spec.limited.limitResponse.queuing.queueLengthLimit', 0)) AS queuelengthlimit,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW prioritylevelconfigurations AS

@@ -34,11 +34,11 @@
 --     https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 
 CREATE VIEW replicationcontrollers_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.replicas', 0) AS desired,
   coalesce(o.value ->> '$.status.replicas', 0) AS current,
   coalesce(o.value ->> '$.status.readyReplicas', 0) AS ready,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.template; $.name}} AS containers,
   {{containers $.spec.template; $.image}} AS images,
   {{labels o.value -> '$.spec.selector'}} AS selector

@@ -18,13 +18,13 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW resourceclaims_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   CASE
     WHEN o.value -> '$.status.allocation' IS NULL THEN iif(o.value -> '$.metadata.deletionTimestamp' IS NULL, 'pending', 'deleted')
     ELSE iif(o.value -> '$.metadata.deletionTimestamp' IS NULL, '', 'deleted,')
       || 'allocated' || iif(json_array_length(o.value, '$.status.reservedFor') > 0, ',reserved', '')
   END AS state,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW resourceclaims AS

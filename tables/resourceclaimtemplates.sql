@@ -16,8 +16,8 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW resourceclaimtemplates_row AS
-SELECT o.id, {{object}},
-  {{age}} AS age
+SELECT o.id, o.namespace, o.name,
+  o.age
 FROM object AS o;
 
 CREATE VIEW resourceclaimtemplates AS

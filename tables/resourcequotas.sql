@@ -21,14 +21,14 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW resourcequotas_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce((SELECT group_concat(key || ': ' || used || '/' || hard, ', ') FROM (
     SELECT key, value AS hard, coalesce((SELECT value FROM json_each(o.value -> '$.status.used') AS used WHERE used.key = hard.key), '0') AS used
     FROM json_each(o.value -> '$.status.hard') AS hard WHERE key NOT LIKE 'limits.%' ORDER BY key)), '') AS request,
   coalesce((SELECT group_concat(key || ': ' || used || '/' || hard, ', ') FROM (
     SELECT key, value AS hard, coalesce((SELECT value FROM json_each(o.value -> '$.status.used') AS used WHERE used.key = hard.key), '0') AS used
     FROM json_each(o.value -> '$.status.hard') AS hard WHERE key LIKE 'limits.%' ORDER BY key)), '') AS "limit",
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW resourcequotas AS

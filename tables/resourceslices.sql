@@ -32,11 +32,11 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW resourceslices_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.nodeName', '') AS node,
   coalesce(o.value ->> '$.spec.driver', '') AS driver,
   coalesce(o.value ->> '$.spec.pool.name', '') AS pool,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW resourceslices AS

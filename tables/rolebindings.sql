@@ -25,9 +25,9 @@
 --     ServiceAccounts in the roleBinding
 
 CREATE VIEW rolebindings_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.roleRef.kind', '') || '/' || coalesce(o.value ->> '$.roleRef.name', '') AS role,
-  {{age}} AS age,
+  o.age,
   {{subjects User; value ->> '$.name'}} AS users,
   {{subjects Group; value ->> '$.name'}} AS groups,
   {{subjects ServiceAccount; coalesce(value ->> '$.namespace', '') || '/' || (value ->> '$.name')}} AS serviceaccounts

@@ -16,8 +16,8 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW roles_row AS
-SELECT o.id, {{object}},
-  {{created}} AS created_at
+SELECT o.id, o.namespace, o.name,
+  o.created AS created_at
 FROM object AS o;
 
 CREATE VIEW roles AS

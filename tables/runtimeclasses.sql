@@ -18,9 +18,9 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW runtimeclasses_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.handler', '') AS handler,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW runtimeclasses AS

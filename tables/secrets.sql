@@ -23,10 +23,10 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW secrets_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.type', '') AS type,
   (SELECT count(*) FROM json_each(o.value -> '$.data')) AS data,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW secrets AS

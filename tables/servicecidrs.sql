@@ -19,9 +19,9 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW servicecidrs_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   {{join o.value -> '$.spec.cidrs'}} AS cidrs,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW servicecidrs AS

@@ -52,7 +52,7 @@
 --     ExternalName. More info: https://kubernetes.io/docs/concepts/services-networking/service/
 
 CREATE VIEW services_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.spec.type', '') AS type,
   coalesce(o.value ->> '$.spec.clusterIPs[0]', '<none>') AS clusterip,
   CASE o.value ->> '$.spec.type'
@@ -72,7 +72,7 @@ SELECT o.id, {{object}},
       || iif(coalesce(value ->> '$.nodePort', 0) > 0, ':' || (value ->> '$.nodePort'), '')
       || '/' || coalesce(value ->> '$.protocol', ''), ',')
     FROM json_each(o.value -> '$.spec.ports')), '<none>') AS ports,
-  {{age}} AS age,
+  o.age,
   {{labels o.value -> '$.spec.selector'}} AS selector
 FROM object AS o;
 

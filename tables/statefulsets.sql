@@ -22,9 +22,9 @@
 --     Images referenced by each container in the template.
 
 CREATE VIEW statefulsets_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.namespace, o.name,
   coalesce(o.value ->> '$.status.readyReplicas', 0) || '/' || coalesce(o.value ->> '$.spec.replicas', 0) AS ready,
-  {{age}} AS age,
+  o.age,
   {{containers $.spec.template; $.name}} AS containers,
   {{containers $.spec.template; $.image}} AS images
 FROM object AS o;

@@ -30,12 +30,12 @@
 -- In a list upstream marks the default class: the newest one that is annotated as default. A single
 -- object (get NAME, watch) carries no mark, so the mark is made here and not in storageclasses_row.
 CREATE VIEW storageclasses_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.provisioner', '') AS provisioner,
   coalesce(o.value ->> '$.reclaimPolicy', 'Delete') AS reclaimpolicy,
   coalesce(o.value ->> '$.volumeBindingMode', 'Immediate') AS volumebindingmode,
   {{bool o.value ->> '$.allowVolumeExpansion'}} AS allowvolumeexpansion,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW storageclasses AS

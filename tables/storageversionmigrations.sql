@@ -15,7 +15,7 @@
 --     Status of the migration
 
 CREATE VIEW storageversionmigrations_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.resource.resource', '') || coalesce('.' || nullif(o.value ->> '$.spec.resource.group', ''), '') AS resource,
   coalesce((SELECT value ->> '$.type' FROM json_each(o.value -> '$.status.conditions')
     WHERE value ->> '$.status' = 'True' AND value ->> '$.type' IN ('Running', 'Failed', 'Succeeded')

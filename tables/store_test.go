@@ -27,7 +27,7 @@ type store struct {
 }
 
 // openStore makes an empty store with all views installed.
-func openStore(t *testing.T) *store {
+func openStore(t testing.TB) *store {
 	t.Helper()
 	schema, err := os.ReadFile("../schema.sql")
 	if err != nil {
@@ -57,7 +57,7 @@ type write struct {
 }
 
 // put writes one change and returns its kv.id, which is also its revision.
-func (s *store) put(t *testing.T, w write) int64 {
+func (s *store) put(t testing.TB, w write) int64 {
 	t.Helper()
 	s.nextID++
 	id := s.nextID
@@ -87,7 +87,7 @@ func (s *store) put(t *testing.T, w write) int64 {
 }
 
 // owner finds the table of a key, and the object's namespace and name.
-func owner(t *testing.T, key string) (table Table, namespace, name string) {
+func owner(t testing.TB, key string) (table Table, namespace, name string) {
 	t.Helper()
 	for _, table := range All() {
 		if rest, ok := strings.CutPrefix(key, table.Prefix); ok {
@@ -103,7 +103,7 @@ func owner(t *testing.T, key string) (table Table, namespace, name string) {
 }
 
 // object completes an object of a test with its name, as JSON.
-func object(t *testing.T, key, text string) string {
+func object(t testing.TB, key, text string) string {
 	t.Helper()
 	var o map[string]any
 	if err := yaml.Unmarshal([]byte(text), &o); err != nil {

@@ -4,6 +4,7 @@ package tables
 // only read. A Table is immutable after that, so it is shared freely.
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -97,6 +98,37 @@ func (t Table) Stored() bool { return len(t.Views) > 0 }
 func For(group, resource string) (Table, bool) {
 	t, ok := byResource()[Resource{group, resource}]
 	return t, ok
+}
+
+// Default returns the columns of a resource that has no table of its own: the
+// name and when it was created.
+func Default() []Column {
+	t, _ := For("", "limitranges")
+	return t.Columns
+}
+
+// Compare orders two rows of cells as a list shows them, 0 when the order of
+// their keys decides. Numbers compare as numbers.
+func (t Table) Compare(a, b []any) int {
+	for _, name := range t.Order {
+		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.SQL == name })
+		if i < 0 || i >= len(a) || i >= len(b) {
+			continue
+		}
+		if d := compareCell(a[i], b[i]); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func compareCell(a, b any) int {
+	if x, ok := a.(int64); ok {
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
 
 // columnName makes a view's column of a kubectl heading: PORT(S) is ports.

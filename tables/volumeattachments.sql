@@ -26,12 +26,12 @@
 --     More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata
 
 CREATE VIEW volumeattachments_row AS
-SELECT o.id, {{object}},
+SELECT o.id, o.name,
   coalesce(o.value ->> '$.spec.attacher', '') AS attacher,
   coalesce(o.value ->> '$.spec.source.persistentVolumeName', '') AS pv,
   coalesce(o.value ->> '$.spec.nodeName', '') AS node,
   {{bool o.value ->> '$.status.attached'}} AS attached,
-  {{age}} AS age
+  o.age
 FROM object AS o;
 
 CREATE VIEW volumeattachments AS

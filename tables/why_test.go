@@ -10,7 +10,7 @@ import (
 )
 
 // chain writes what an apply of a Deployment does, and returns the pod's id.
-func chain(t *testing.T, s *store, name string) int64 {
+func chain(t testing.TB, s *store, name string) int64 {
 	t.Helper()
 	value := func(key string) string { return object(t, key, "metadata: {}") }
 	deployment, set, pod := "/registry/deployments/default/"+name, "/registry/replicasets/default/"+name, "/registry/pods/default/"+name+"-1"
