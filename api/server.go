@@ -23,6 +23,7 @@ import (
 	"kuberow/api/admission"
 	"kuberow/api/kinds"
 	"kuberow/api/rest"
+	"kuberow/api/wire"
 	"kuberow/sqlstore"
 )
 
