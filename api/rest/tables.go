@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -231,21 +230,7 @@ func (t *tableWriter) sort(rows []sqlstore.KV, cells map[int64][]any) {
 	if len(t.table.Order) == 0 {
 		return
 	}
-	var by []int
-	for _, name := range t.table.Order {
-		by = append(by, slices.IndexFunc(t.table.Columns, func(c tables.Column) bool { return c.SQL == name }))
-	}
-	slices.SortStableFunc(rows, func(a, b sqlstore.KV) int {
-		x, y := cells[a.ID], cells[b.ID]
-		for _, i := range by {
-			if i >= 0 && i < len(x) && i < len(y) {
-				if d := cmp.Compare(fmt.Sprint(x[i]), fmt.Sprint(y[i])); d != 0 {
-					return d
-				}
-			}
-		}
-		return 0
-	})
+	slices.SortStableFunc(rows, func(a, b sqlstore.KV) int { return t.table.Compare(cells[a.ID], cells[b.ID]) })
 }
 
 // listTable writes a list as a Table. All rows are collected: a kind may want them sorted, and widths are small.
