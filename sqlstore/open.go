@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -33,6 +29,7 @@ type Options struct {
 	BusyTimeout time.Duration // how long a write waits for another process's transaction; 5 s when 0
 	ClusterID   int64         // names a new cluster; random when 0
 	RingBytes   int           // memory for the newest changes; 8 MB when 0
+	WALWarning  int64         // a WAL of more bytes is worth a warning; 64 MB when 0
 	Faults      *Faults       // test seams
 }
 
@@ -42,45 +39,6 @@ type Faults struct {
 	AfterCommit  func()       // runs after COMMIT, before anybody learns of it
 	MaxPages     int64        // PRAGMA max_page_count: a disk that is full
 }
-
-// Store is an open cluster.db.
-type Store struct {
-	path   string
-	log    *slog.Logger
-	lock   *os.File
-	faults Faults
-
-	wdb  *sqlx.DB // holds the writer's connection
-	rdb  *sqlx.DB // read-only connections
-	pool chan *conn
-
-	revision atomic.Int64 // = state.revision, for readers without the lock
-	compact  atomic.Int64 // = state.compact
-	swept    atomic.Int64 // the compact_revision for which nothing is left to delete
-
-	ring     *ring
-	resource *resources
-	wake     *broadcast
-
-	write sync.Mutex // held by a Tx and by the sweep: one writer at a time
-	// guarded by write
-	writer *conn
-	state  state
-	closed bool
-}
-
-// state is what the writer knows of the counters; a Tx works on a copy that
-// replaces it at commit.
-type state struct {
-	revision int64  // store.current_revision
-	compact  int64  // store.compact_revision
-	lastID   int64  // store.last_id
-	applied  uint64 // raft_state.applied_index
-}
-
-// readers is how many connections the store's own reads share; two cores
-// make more of them pointless.
-const readers = 4
 
 // Open opens the store at o.Path, creating it when there is none.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -93,6 +51,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.RingBytes == 0 {
 		o.RingBytes = 8 << 20
 	}
+	if o.WALWarning == 0 {
+		o.WALWarning = 64 << 20
+	}
 	if err := prepareFile(o.Path); err != nil {
 		return nil, err
 	}
@@ -100,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: o.Path, log: o.Logger, lock: lock, pool: make(chan *conn, readers), wake: newBroadcast()}
+	s := &Store{path: o.Path, log: o.Logger, lock: lock, walWarning: o.WALWarning, pool: make(chan *conn, readers), wake: newBroadcast()}
 	s.swept.Store(-1)
 	if o.Faults != nil {
 		s.faults = *o.Faults
@@ -255,122 +216,3 @@ func (s *Store) load() error {
 	s.resource, err = loadResources(s.writer)
 	return err
 }
-
-// Path is the file's name.
-func (s *Store) Path() string { return s.path }
-
-// Revision is the newest revision that is committed.
-func (s *Store) Revision() int64 { return s.revision.Load() }
-
-// CompactRevision is the revision below which history is refused.
-func (s *Store) CompactRevision() int64 { return s.compact.Load() }
-
-// Applied is the raft index up to which the key space holds the log.
-func (s *Store) Applied() uint64 {
-	s.write.Lock()
-	defer s.write.Unlock()
-	return s.state.applied
-}
-
-// ClusterID is the number that names the cluster.
-func (s *Store) ClusterID(ctx context.Context) (id int64, err error) {
-	err = s.query(ctx, "read cluster id", func(c *conn) error { return c.get(`SELECT cluster_id FROM store`, nil, &id) })
-	return id, err
-}
-
-// Reader is a pool of read-only connections, for the views.
-func (s *Store) Reader() *sqlx.DB { return s.rdb }
-
-// Close waits for the transaction that is under way, wakes all waiters with
-// CodeClosed and gives the file up. The last connection that closes
-// checkpoints the WAL.
-func (s *Store) Close() error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	s.wake.close()
-	for range readers { // wait for the reads that are under way
-		if c := <-s.pool; c != nil {
-			_ = c.close()
-		}
-	}
-	close(s.pool)
-	return s.closeAll()
-}
-
-// closeAll closes what open opened, the lock last.
-func (s *Store) closeAll() error {
-	var errs []error
-	if s.rdb != nil {
-		errs = append(errs, s.rdb.Close())
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close())
-	}
-	if s.wdb != nil {
-		errs = append(errs, s.wdb.Close())
-	}
-	errs = append(errs, s.lock.Close())
-	return errors.Join(errs...)
-}
-
-// borrow lends a connection of the pool to do. doing names it in errors.
-func (s *Store) borrow(ctx context.Context, doing string, do func(*conn) error) error {
-	var c *conn
-	select {
-	case <-ctx.Done():
-		return fmt.Errorf("%s: %w", doing, ctx.Err())
-	case got, open := <-s.pool:
-		if !open {
-			return newError(CodeClosed, "%s: the store is closed", doing)
-		}
-		c = got
-	}
-	defer func() { s.pool <- c }()
-	var err error
-	if c == nil {
-		c, err = newConn(s.rdb)
-	}
-	if err == nil {
-		err = do(c)
-	}
-	if c != nil && errors.Is(err, errSpoiled) {
-		_ = c.close()
-		c = nil
-	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return wrap(doing, err)
-}
-
-// errSpoiled marks a connection that must not be used again.
-var errSpoiled = errors.New("connection given up")
-
-// query is borrow for one statement, which is a snapshot by itself.
-func (s *Store) query(ctx context.Context, doing string, do func(*conn) error) error {
-	return s.borrow(ctx, doing, do)
-}
-
-// read is borrow for several statements in one snapshot: all that do reads is of one moment.
-func (s *Store) read(ctx context.Context, doing string, do func(*conn) error) error {
-	return s.borrow(ctx, doing, func(c *conn) error {
-		if err := c.exec(`BEGIN`); err != nil {
-			return err
-		}
-		err := do(c)
-		if end := c.exec(`COMMIT`); end != nil {
-			return errors.Join(err, end, errSpoiled)
-		}
-		return err
-	})
-}
-
-// noRows tells "there is none" from a failure.
-func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
-
-// itoa is for numbers in text.
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

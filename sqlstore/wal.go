@@ -7,9 +7,6 @@ import "os"
 // needs it, so a reader that never ends makes the WAL grow without bound. The
 // store's own readers end soon; for a foreign one there is only a warning.
 
-// walWarning is the size from which on the WAL is worth a warning.
-const walWarning = 64 << 20
-
 // WALSize is the size of the WAL in bytes.
 func (s *Store) WALSize() int64 {
 	info, err := os.Stat(s.path + "-wal") // Stat opens no descriptor
@@ -21,7 +18,7 @@ func (s *Store) WALSize() int64 {
 
 // WatchWAL warns when the WAL does not get smaller.
 func (s *Store) WatchWAL() {
-	if size := s.WALSize(); size > walWarning {
+	if size := s.WALSize(); size > s.walWarning {
 		s.log.Warn("another process reads cluster.db in one long transaction, so the WAL cannot shrink; end that process", "wal_bytes", size, "path", s.path+"-wal")
 	}
 }
