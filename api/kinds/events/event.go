@@ -18,10 +18,10 @@ func eventResource() *kinds.Resource {
 	hub := common.Version[corev1.Event, corev1.EventList](corev1.SchemeGroupVersion.WithKind("Event"))
 	v1 := common.Convert[eventsv1.Event, corev1.Event](common.Version[eventsv1.Event, eventsv1.EventList](gvk), toCore, fromCore)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "events", Singular: "event", Propagation: kinds.NoGarbageCollection,
-		TTL:  func(c *kinds.Cluster) time.Duration { return c.EventTTL },
-		Kind: gvk.Kind, ShortNames: []string{"ev"}, Namespaced: true,
+		Group: gvk.Group, Name: "events", Singular: "event", Kind: gvk.Kind, ShortNames: []string{"ev"}, Namespaced: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: hub, Prefix: "/registry/events",
+		Propagation: kinds.NoGarbageCollection,
+		TTL:         func(c *kinds.Cluster) time.Duration { return c.EventTTL },
 		Strategy: common.Typed[corev1.Event, *corev1.Event]{
 			Validate:       validateCreate,
 			ValidateUpdate: validateUpdate,

@@ -17,7 +17,7 @@ func deviceClasses() *kinds.Resource {
 	gvk := resourcev1.SchemeGroupVersion.WithKind("DeviceClass")
 	v1 := common.Version[resourcev1.DeviceClass, resourcev1.DeviceClassList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "deviceclasses", Singular: "deviceclass", ReturnsDeleted: true, Kind: gvk.Kind,
+		Group: gvk.Group, Name: "deviceclasses", Singular: "deviceclass", Kind: gvk.Kind, ReturnsDeleted: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/deviceclasses",
 		Strategy: common.Typed[resourcev1.DeviceClass, *resourcev1.DeviceClass]{
 			PrepareForCreate: func(_ *kinds.Context, obj *resourcev1.DeviceClass) { obj.Generation = 1 },

@@ -41,7 +41,7 @@ func resourceClaims() *kinds.Resource {
 		ValidateUpdate: validateClaimStatus,
 	}
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "resourceclaims", Singular: "resourceclaim", ReturnsDeleted: true, Kind: gvk.Kind, Namespaced: true,
+		Group: gvk.Group, Name: "resourceclaims", Singular: "resourceclaim", Kind: gvk.Kind, ReturnsDeleted: true, Namespaced: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/resourceclaims",
 		Strategy:     main.Strategy(),
 		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},

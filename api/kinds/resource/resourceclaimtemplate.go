@@ -14,7 +14,7 @@ func resourceClaimTemplates() *kinds.Resource {
 	gvk := resourcev1.SchemeGroupVersion.WithKind("ResourceClaimTemplate")
 	v1 := common.Version[resourcev1.ResourceClaimTemplate, resourcev1.ResourceClaimTemplateList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", ReturnsDeleted: true, Kind: gvk.Kind, Namespaced: true,
+		Group: gvk.Group, Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Kind: gvk.Kind, ReturnsDeleted: true, Namespaced: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/resourceclaimtemplates",
 		Strategy: common.Typed[resourcev1.ResourceClaimTemplate, *resourcev1.ResourceClaimTemplate]{
 			Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultClaim(&obj.Spec.Spec) },

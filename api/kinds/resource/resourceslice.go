@@ -20,7 +20,7 @@ func resourceSlices() *kinds.Resource {
 	gvk := resourcev1.SchemeGroupVersion.WithKind("ResourceSlice")
 	v1 := common.Version[slice, resourcev1.ResourceSliceList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "resourceslices", Singular: "resourceslice", ReturnsDeleted: true, Kind: gvk.Kind,
+		Group: gvk.Group, Name: "resourceslices", Singular: "resourceslice", Kind: gvk.Kind, ReturnsDeleted: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/resourceslices",
 		Strategy: common.Typed[slice, *slice]{
 			PrepareForCreate: func(r *kinds.Context, obj *slice) {

@@ -21,7 +21,7 @@ func csiDrivers() *kinds.Resource {
 	gvk := storagev1.SchemeGroupVersion.WithKind("CSIDriver")
 	v1 := common.Version[storagev1.CSIDriver, storagev1.CSIDriverList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "csidrivers", Singular: "csidriver", ReturnsDeleted: true, Kind: gvk.Kind,
+		Group: gvk.Group, Name: "csidrivers", Singular: "csidriver", Kind: gvk.Kind, ReturnsDeleted: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/csidrivers",
 		Strategy: common.Typed[storagev1.CSIDriver, *storagev1.CSIDriver]{
 			Default: defaultCSIDriver,

@@ -45,7 +45,7 @@ func csiNodes() *kinds.Resource {
 		ValidateUpdate: validateCSINodeStatus, ForbidUnconditionalUpdate: true,
 	}
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "csinodes", Singular: "csinode", ReturnsDeleted: true, Kind: gvk.Kind,
+		Group: gvk.Group, Name: "csinodes", Singular: "csinode", Kind: gvk.Kind, ReturnsDeleted: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/csinodes",
 		Strategy:     main.Strategy(),
 		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},

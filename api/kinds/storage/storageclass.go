@@ -21,7 +21,7 @@ func storageClasses() *kinds.Resource {
 	gvk := storagev1.SchemeGroupVersion.WithKind("StorageClass")
 	v1 := common.Version[storagev1.StorageClass, storagev1.StorageClassList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "storageclasses", Singular: "storageclass", ReturnsDeleted: true, Kind: gvk.Kind, ShortNames: []string{"sc"},
+		Group: gvk.Group, Name: "storageclasses", Singular: "storageclass", Kind: gvk.Kind, ReturnsDeleted: true, ShortNames: []string{"sc"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/storageclasses",
 		Strategy: common.Typed[storagev1.StorageClass, *storagev1.StorageClass]{
 			Default:  defaultStorageClass,

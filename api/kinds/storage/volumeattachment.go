@@ -43,7 +43,7 @@ func volumeAttachments() *kinds.Resource {
 		ValidateUpdate: validateAttachmentUpdate, ForbidUnconditionalUpdate: true,
 	}
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "volumeattachments", Singular: "volumeattachment", ReturnsDeleted: true, Kind: gvk.Kind,
+		Group: gvk.Group, Name: "volumeattachments", Singular: "volumeattachment", Kind: gvk.Kind, ReturnsDeleted: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/volumeattachments",
 		Strategy:     main.Strategy(),
 		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},

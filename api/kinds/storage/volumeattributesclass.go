@@ -13,7 +13,7 @@ func volumeAttributesClasses() *kinds.Resource {
 	gvk := storagev1.SchemeGroupVersion.WithKind("VolumeAttributesClass")
 	v1 := common.Version[storagev1.VolumeAttributesClass, storagev1.VolumeAttributesClassList](gvk)
 	return &kinds.Resource{
-		Group: gvk.Group, Name: "volumeattributesclasses", Singular: "volumeattributesclass", ReturnsDeleted: true, Kind: gvk.Kind, ShortNames: []string{"vac"},
+		Group: gvk.Group, Name: "volumeattributesclasses", Singular: "volumeattributesclass", Kind: gvk.Kind, ReturnsDeleted: true, ShortNames: []string{"vac"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/volumeattributesclasses",
 		Strategy: common.Typed[storagev1.VolumeAttributesClass, *storagev1.VolumeAttributesClass]{
 			Validate: func(_ *kinds.Context, obj *storagev1.VolumeAttributesClass) field.ErrorList {
