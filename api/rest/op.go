@@ -41,7 +41,7 @@ func (r *REST) newOp(ctx context.Context, w who, verb string, res *kinds.Resourc
 		Context: kinds.Context{
 			Ctx: ctx, User: w.user, Agent: w.agent, Verb: verb, Resource: res, Version: version,
 			Namespace: namespace, Name: name, Now: r.Clock().Truncate(time.Second),
-			Reader: r.Reader(), Client: r.Client(), Cluster: r.Cluster, Random: r.Random, UID: r.UID, Warn: w.warn,
+			Reader: r.Reader(), Client: client{rest: r, part: true}, Cluster: r.Cluster, Random: r.Random, UID: r.UID, Warn: w.warn,
 		},
 	}
 	if sub != nil {
