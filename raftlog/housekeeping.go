@@ -86,10 +86,12 @@ func (n *Node) ExpireLeases(ctx context.Context) error {
 
 // CompactHistory proposes a new compact_revision when more history has gathered than is to be kept.
 func (n *Node) CompactHistory(ctx context.Context) error {
-	if !n.Leader() || n.opts.RetainRevisions < 0 {
+	keep := n.opts.RetainRevisions
+	if !n.Leader() || keep < 0 || n.store.Revision()-n.looked.Load() < keep/100 {
 		return nil
 	}
-	revision, err := n.store.RetentionRevision(ctx, n.opts.RetainRevisions)
+	n.looked.Store(n.store.Revision()) // counting reads a row for each revision kept: not for every few new ones
+	revision, err := n.store.RetentionRevision(ctx, keep)
 	if err != nil || revision <= n.store.CompactRevision() {
 		return err
 	}

@@ -30,17 +30,21 @@ type Node struct {
 	stop      chan struct{}  // closed by Stop
 	stopOnce  sync.Once
 	done      sync.WaitGroup
+	ended     chan struct{} // closed when run has returned
 	seq       atomic.Uint64
 	status    atomic.Pointer[Status]
+	looked    atomic.Int64 // revision at which CompactHistory counted last
 
-	// owned by run
-	raw         *raft.RawNode // nil after a failed restart, until one succeeds
-	storage     *storage
+	// set by Start
 	member      uint64
 	incarnation uint64
-	counted     bool                             // incarnation is in the file
-	waiting     map[sqlstore.CommandID]*proposal // proposals that run has taken and not answered
-	answers     []answer                         // applied in the open transaction, answered after its commit
+
+	// owned by run
+	raw     *raft.RawNode // nil after a failed restart, until one succeeds
+	storage *storage
+	counted bool                             // incarnation is in the file
+	waiting map[sqlstore.CommandID]*proposal // proposals that run has taken and not answered
+	answers []answer                         // applied in the open transaction, answered after its commit
 }
 
 // Options say how a node behaves; the zero value is right for a server.
@@ -103,7 +107,7 @@ func Start(ctx context.Context, store *sqlstore.Store, o Options) (*Node, error)
 	if o.HouseInterval == 0 {
 		o.HouseInterval = 500 * time.Millisecond
 	}
-	n := &Node{store: store, log: o.Logger, opts: o, proposals: make(chan *proposal, groupCount), stop: make(chan struct{})}
+	n := &Node{store: store, log: o.Logger, opts: o, proposals: make(chan *proposal, groupCount), stop: make(chan struct{}), ended: make(chan struct{})}
 	if err := n.restart(ctx); err != nil {
 		return nil, fmt.Errorf("start raft: %w", err)
 	}
@@ -125,9 +129,9 @@ func (n *Node) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.storage, n.member = st, member
-	if !n.counted {
-		n.incarnation = incarnation + 1
+	n.storage = st
+	if n.member == 0 { // at the start only: Propose reads both
+		n.member, n.incarnation = member, incarnation+1
 	}
 	n.waiting, n.answers = map[sqlstore.CommandID]*proposal{}, nil
 	n.raw, err = raft.NewRawNode(&raft.Config{

@@ -61,7 +61,7 @@ func (n *Node) Propose(ctx context.Context, cmd *sqlstore.Command) (*sqlstore.Re
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for command: %w", ctx.Err())
 	case <-n.stop:
-		n.done.Wait() // run may have answered before it ended
+		<-n.ended // run may have answered before it did
 		select {
 		case o := <-p.done:
 			return o.res, o.err

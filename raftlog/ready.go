@@ -29,6 +29,7 @@ import (
 
 // run is the goroutine that owns Raft.
 func (n *Node) run() {
+	defer close(n.ended)
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
 	for {

@@ -38,6 +38,7 @@ type Faults struct {
 	BeforeCommit func() error // runs before COMMIT; an error makes the commit fail
 	AfterCommit  func()       // runs after COMMIT, before anybody learns of it
 	MaxPages     int64        // PRAGMA max_page_count: a disk that is full
+	NoSync       bool         // PRAGMA synchronous = OFF: for tests, which no power cut hits; a killed process loses nothing
 }
 
 // Open opens the store at o.Path, creating it when there is none.
@@ -139,8 +140,12 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 // setPragmas sets what holds for the connection (the WAL mode: for the file).
 // A checkpoint each 4,000 pages keeps the WAL near 16 MB; after a burst it is cut back to 32 MB.
 func (s *Store) setPragmas(ctx context.Context) error {
-	pragmas := `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8000;
-		PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432;`
+	sync := "FULL"
+	if s.faults.NoSync {
+		sync = "OFF"
+	}
+	pragmas := `PRAGMA synchronous = ` + sync + `; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;
+		PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432;`
 	if s.faults.MaxPages > 0 {
 		pragmas += fmt.Sprintf(`PRAGMA max_page_count = %d;`, s.faults.MaxPages)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"kuberow/sqlstore"
 	"kuberow/sqlstore/storetest"
 )
@@ -125,6 +127,23 @@ func TestTheFileIsPrivateAndMarked(t *testing.T) {
 			t.Errorf("%s is %d, want %d", pragma, got, want)
 		}
 	}
+}
+
+// An acknowledgement is worth what the fsync before it is: only tests may do without.
+func TestCommitsAreSynced(t *testing.T) {
+	s, err := openAt(t, filepath.Join(t.TempDir(), "cluster.db"))
+	must(t, err)
+	pragmas := map[string]string{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1"}
+	must(t, s.Write(t.Context(), func(db sqlstore.Execer) error {
+		for name, want := range pragmas {
+			var got string
+			must(t, sqlx.GetContext(t.Context(), db, &got, `PRAGMA `+name))
+			if got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+		return nil
+	}))
 }
 
 func TestReadersCannotWrite(t *testing.T) {
