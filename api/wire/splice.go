@@ -83,7 +83,7 @@ func (s Splice) appendMeta(dst, value []byte, i int) ([]byte, int, error) {
 		if value[i] == ',' {
 			i++
 		}
-		keyEnd, err := skip(value, i)
+		keyEnd, err := skipKey(value, i)
 		if err != nil {
 			return dst, i, err
 		}
@@ -139,7 +139,7 @@ func metadataOf(value []byte) (place, error) {
 		if value[i] == ',' {
 			i++
 		}
-		end, err := skip(value, i)
+		end, err := skipKey(value, i)
 		if err != nil {
 			return place{}, err
 		}
@@ -153,7 +153,19 @@ func metadataOf(value []byte) (place, error) {
 	return place{}, fmt.Errorf("splice object: it has no metadata")
 }
 
-var errTruncated = fmt.Errorf("splice object: the JSON ends early")
+var errTruncated = fmt.Errorf("splice object: the JSON is cut short or not as it was stored")
+
+// skipKey gives the index of the colon after the key that starts at b[i].
+func skipKey(b []byte, i int) (int, error) {
+	if i >= len(b) || b[i] != '"' {
+		return i, errTruncated
+	}
+	end, err := skipString(b, i)
+	if err == nil && (end >= len(b) || b[end] != ':') {
+		err = errTruncated
+	}
+	return end, err
+}
 
 // skip gives the index after the JSON value that starts at b[i].
 func skip(b []byte, i int) (int, error) {
