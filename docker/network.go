@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/errdefs"
 )
@@ -30,23 +31,62 @@ func (r *Runtime) EnsureNetwork(ctx context.Context) error {
 		r.networkID = found[0].ID
 		return nil
 	}
-	made, err := r.engine.NetworkCreate(ctx, r.NetworkName(), network.CreateOptions{
-		Driver: "bridge",
-		IPAM: &network.IPAM{Driver: "default", Config: []network.IPAMConfig{
-			{Subnet: r.Subnet, IPRange: r.PodCIDR, Gateway: r.Gateway},
-		}},
-		Labels: map[string]string{labelCluster: r.Cluster},
-	})
-	if errdefs.IsForbidden(err) || (err != nil && strings.Contains(err.Error(), "overlaps")) {
-		return fmt.Errorf("create the network %s with subnet %s: another network has these addresses (a second cluster?); "+
-			"choose free ranges with --cluster-subnet, --cluster-cidr and --service-cluster-ip-range, or run with --container-runtime=simulated: %w",
-			r.NetworkName(), r.Subnet, err)
+	made, err := r.createNetwork(ctx)
+	if overlaps(err) {
+		var holders string
+		if holders, err = r.removeStale(ctx, err); err == nil {
+			made, err = r.createNetwork(ctx)
+		}
+		if overlaps(err) {
+			return fmt.Errorf("create the network %s with subnet %s: another network has these addresses%s; stop what uses it, "+
+				"choose free ranges with --cluster-subnet, --cluster-cidr, --cluster-gateway and --service-cluster-ip-range, or run with --container-runtime=simulated: %w",
+				r.NetworkName(), r.Subnet, holders, err)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("create the network %s: %w", r.NetworkName(), err)
 	}
 	r.networkID = made.ID
 	return nil
+}
+
+func (r *Runtime) createNetwork(ctx context.Context) (network.CreateResponse, error) {
+	return r.engine.NetworkCreate(ctx, r.NetworkName(), network.CreateOptions{
+		Driver: "bridge",
+		IPAM: &network.IPAM{Driver: "default", Config: []network.IPAMConfig{
+			{Subnet: r.Subnet, IPRange: r.PodCIDR, Gateway: r.Gateway},
+		}},
+		Labels: map[string]string{labelCluster: r.Cluster},
+	})
+}
+
+// overlaps: the engine answers 403 and says "Pool overlaps with other one on this address space".
+func overlaps(err error) bool {
+	return err != nil && (errdefs.IsForbidden(err) || strings.Contains(err.Error(), "overlaps"))
+}
+
+// removeStale removes networks of other clusters that nothing is attached to:
+// their server does not run (its proxy would be attached), and makes the network
+// again when it does. It names the clusters' networks that are in use, and
+// gives refusal back when it removed none.
+func (r *Runtime) removeStale(ctx context.Context, refusal error) (holders string, err error) {
+	found, err := r.engine.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelCluster))})
+	if err != nil {
+		return "", fmt.Errorf("list Docker networks: %w", err)
+	}
+	err = refusal
+	for _, n := range found {
+		inspected, failed := r.engine.NetworkInspect(ctx, n.ID, network.InspectOptions{})
+		if failed != nil {
+			continue // gone meanwhile
+		}
+		if len(inspected.Containers) > 0 {
+			holders += " (" + n.Name + " is another cluster's)"
+		} else if failed := r.engine.NetworkRemove(ctx, n.ID); failed == nil {
+			err = nil
+		}
+	}
+	return holders, err
 }
 
 // NetworkName is what docker network ls shows.
