@@ -16,7 +16,7 @@
 // Real Kubernetes answers from informers, which are a little late.
 //
 // Hardest part: keeping the index right at a few microseconds a look-up
-// (rbacindex.go).
+// (mirror.go, rbacindex.go).
 //
 // What can be lost: pki/ is plain files. Losing it makes new keys at the next
 // start, and with them kubeconfigs and tokens that were handed out stop

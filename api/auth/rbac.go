@@ -33,7 +33,7 @@ func NewRBAC(source Source) *RBAC {
 
 // Authorize says Allow with the binding as reason, or NoOpinion.
 func (r *RBAC) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if err := r.index.sync(ctx); err != nil {
+	if err := r.index.Sync(ctx); err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
 	u := a.GetUser()
@@ -64,8 +64,8 @@ func (r *RBAC) Authorize(ctx context.Context, a authorizer.Attributes) (authoriz
 // visit calls f for the bindings of u, those of the cluster before those of the namespace, until it says false.
 func (r *RBAC) visit(u user.Info, namespace string, f func(b *indexedBinding, rules []rbacv1.PolicyRule, err error) bool) {
 	x := r.index
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+	x.RLock()
+	defer x.RUnlock()
 	scopes := []string{"", namespace}
 	if namespace == "" {
 		scopes = scopes[:1]
@@ -82,7 +82,7 @@ func (r *RBAC) visit(u user.Info, namespace string, f func(b *indexedBinding, ru
 
 // Rules gives every rule that u holds in namespace, and what could not be resolved.
 func (r *RBAC) Rules(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	if err := r.index.sync(ctx); err != nil {
+	if err := r.index.Sync(ctx); err != nil {
 		return nil, err
 	}
 	var out []rbacv1.PolicyRule
@@ -99,11 +99,11 @@ func (r *RBAC) Rules(ctx context.Context, u user.Info, namespace string) ([]rbac
 
 // RoleRules gives the rules of the role that a binding in namespace refers to.
 func (r *RBAC) RoleRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	if err := r.index.sync(ctx); err != nil {
+	if err := r.index.Sync(ctx); err != nil {
 		return nil, err
 	}
-	r.index.mu.RLock()
-	defer r.index.mu.RUnlock()
+	r.index.RLock()
+	defer r.index.RUnlock()
 	return r.index.rulesOf(ref, namespace)
 }
 
