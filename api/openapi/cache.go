@@ -34,20 +34,30 @@ func (h *handler) entry(p part) *document {
 	return d
 }
 
-// hash gives a version 3 document's hash without keeping the document.
-func (h *handler) hash(p part) (string, error) {
+// hashes gives the hashes of version 3's documents without keeping the documents.
+func (h *handler) hashes(parts []part) (map[string]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	d := h.entry(p)
-	if d.hash != "" {
-		return d.hash, nil
+	out := map[string]string{}
+	var definitions *pool
+	for _, p := range parts {
+		d := h.entry(p)
+		if d.hash == "" {
+			var err error
+			if definitions == nil {
+				if definitions, err = h.newPool(); err != nil {
+					return nil, err
+				}
+			}
+			sum := sha512.New()
+			if err := h.writePart(sum, p, definitions); err != nil {
+				return nil, fmt.Errorf("build OpenAPI document %s: %w", p.name, err)
+			}
+			d.hash = hexOf(sum)
+		}
+		out[p.name] = d.hash
 	}
-	sum := sha512.New()
-	if err := h.writePart(sum, p); err != nil {
-		return "", fmt.Errorf("build OpenAPI document %s: %w", p.name, err)
-	}
-	d.hash = hexOf(sum)
-	return d.hash, nil
+	return out, nil
 }
 
 func hexOf(sum hash.Hash) string { return fmt.Sprintf("%X", sum.Sum(nil)) }
@@ -58,14 +68,17 @@ func (h *handler) document(d dialect, p part, asProto bool) (*document, error) {
 	defer h.mu.Unlock()
 	doc := h.entry(p)
 	if doc.json == nil {
+		definitions, err := h.newPool()
+		if err != nil {
+			return nil, err
+		}
 		sum := sha512.New()
-		var err error
 		doc.json, err = compress(func(w io.Writer) error {
 			w = io.MultiWriter(w, sum)
 			if d == v2 {
-				return h.writeV2(w)
+				return h.writeV2(w, definitions)
 			}
-			return h.writePart(w, p)
+			return h.writePart(w, p, definitions)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("build OpenAPI document %s: %w", p.name, err)

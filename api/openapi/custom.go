@@ -22,8 +22,8 @@ func (m *models) custom(r *kinds.Resource, v *kinds.Version, find CustomSchema) 
 		words[i], words[j] = words[j], words[i]
 	}
 	name := strings.Join(append(words, v.GVK.Version, r.Kind), ".")
-	m.byName[name] = m.customObject(r, v, find)
-	m.byName[name+"List"] = m.customList(r, v, name)
+	m.own[name] = m.customObject(r, v, find)
+	m.own[name+"List"] = m.customList(r, v, name)
 	return bodies{object: name, list: name + "List"}
 }
 

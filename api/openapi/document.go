@@ -104,14 +104,11 @@ func (h *handler) bodiesOf(m *models, r *kinds.Resource, version string) bodies 
 	return b
 }
 
-func (h *handler) newModels() (*models, error) { return newModels(kindsOf(h.registry.All())) }
+func (h *handler) newPool() (*pool, error) { return newPool(kindsOf(h.registry.All())) }
 
 // writePart writes one document of version 3.
-func (h *handler) writePart(w io.Writer, p part) error {
-	m, err := h.newModels()
-	if err != nil {
-		return err
-	}
+func (h *handler) writePart(w io.Writer, p part, definitions *pool) error {
+	m := definitions.models()
 	paths := p.paths(m)
 	j := newJSONWriter(w)
 	j.object(func() {
@@ -130,11 +127,8 @@ func (h *handler) writePart(w io.Writer, p part) error {
 }
 
 // writeV2 writes the document of version 2.
-func (h *handler) writeV2(w io.Writer) error {
-	m, err := h.newModels()
-	if err != nil {
-		return err
-	}
+func (h *handler) writeV2(w io.Writer, definitions *pool) error {
+	m := definitions.models()
 	var paths []*path
 	for _, p := range h.parts() {
 		paths = append(paths, p.paths(m)...)

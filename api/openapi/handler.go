@@ -92,12 +92,12 @@ func (h *handler) serveIndex(w http.ResponseWriter, req *http.Request) error {
 	index := struct {
 		Paths map[string]entry `json:"paths"`
 	}{map[string]entry{}}
-	for _, p := range h.parts() {
-		hash, err := h.hash(p)
-		if err != nil {
-			return err
-		}
-		index.Paths[p.name] = entry{relativeURL(p.name, hash)}
+	hashes, err := h.hashes(h.parts())
+	if err != nil {
+		return err
+	}
+	for name, hash := range hashes {
+		index.Paths[name] = entry{relativeURL(name, hash)}
 	}
 	b, err := json.Marshal(index)
 	if err != nil {

@@ -41,29 +41,29 @@ type extension struct {
 	Value any
 }
 
-// models collects the definitions that are referred to.
-type models struct {
+// pool holds the definitions that were built so far, for all documents that are written in one go.
+type pool struct {
 	markers markers
 	kinds   func(reflect.Type) []schema.GroupVersionKind
 	byName  map[string]*node
 	names   map[reflect.Type]string
+	encoded map[dialect]map[string][]byte
+	scratch *jsonWriter
 }
 
-func newModels(kinds func(reflect.Type) []schema.GroupVersionKind) (*models, error) {
+func newPool(kinds func(reflect.Type) []schema.GroupVersionKind) (*pool, error) {
 	m, err := loadMarkers()
 	if err != nil {
 		return nil, err
 	}
-	return &models{markers: m, kinds: kinds, byName: map[string]*node{}, names: map[reflect.Type]string{}}, nil
+	return &pool{markers: m, kinds: kinds, byName: map[string]*node{}, names: map[reflect.Type]string{},
+		encoded: map[dialect]map[string][]byte{v2: {}, v3: {}}, scratch: newJSONWriter(nil)}, nil
 }
-
-// refOf is ref of a value's type.
-func (m *models) refOf(v any) string { return m.ref(reflect.TypeOf(v)) }
 
 type named interface{ OpenAPIModelName() string }
 
 // ref gives the definition's name of a struct type and makes sure that it is there.
-func (m *models) ref(t reflect.Type) string {
+func (m *pool) ref(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -87,7 +87,7 @@ func modelName(t reflect.Type) string {
 
 func key(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
-func (m *models) define(def *node, t reflect.Type) {
+func (m *pool) define(def *node, t reflect.Type) {
 	mark, docs := m.markers.of(key(t)), swagger(t)
 	def.Description = either(mark.Doc, docs[""])
 	def.GVKs = m.kinds(t)
@@ -133,7 +133,7 @@ func swagger(t reflect.Type) map[string]string {
 }
 
 // fields adds the properties of a struct and of what it inlines.
-func (m *models) fields(def *node, t reflect.Type, mark *marker, docs map[string]string) {
+func (m *pool) fields(def *node, t reflect.Type, mark *marker, docs map[string]string) {
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -185,7 +185,7 @@ func (n *node) extendField(fm *fieldMarker, tag reflect.StructTag) {
 }
 
 // value is the schema of a field, an item or a map's value. omit: it is left out when it is zero.
-func (m *models) value(t reflect.Type, omit bool) *node {
+func (m *pool) value(t reflect.Type, omit bool) *node {
 	n := &node{}
 	if t.Kind() == reflect.Pointer {
 		t, omit = t.Elem(), true
@@ -270,7 +270,7 @@ func zeroOf(typ, format string) json.RawMessage {
 }
 
 // enumText is what the description of an enum's field ends with.
-func (m *models) enumText(t reflect.Type) string {
+func (m *pool) enumText(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

@@ -179,18 +179,3 @@ func (j *jsonWriter) gvk(group, kind, version string) {
 		j.field("version", version)
 	})
 }
-
-// definitions writes all schemas, sorted by name.
-func (j *jsonWriter) definitions(d dialect, m *models) {
-	names := make([]string, 0, len(m.byName))
-	for name := range m.byName {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	j.object(func() {
-		for _, name := range names {
-			j.key(name)
-			j.schema(d, m.byName[name])
-		}
-	})
-}
