@@ -27,7 +27,12 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var plugins []admission.Plugin
+	plugins, err := admission.Default(admission.Options{
+		Source: c.store, Enable: c.config.EnableAdmissionPlugins, Disable: c.config.DisableAdmissionPlugins,
+	})
+	if err != nil {
+		return err
+	}
 	streams := &stream.Handler{Nodes: lateNodes{c}, Fail: func(w http.ResponseWriter, r *http.Request, err error) {
 		wire.WriteStatus(w, r, rest.StatusOf(err))
 	}}
