@@ -12,6 +12,7 @@ import (
 	"github.com/munnerz/goautoneg"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"kuberow/api/kinds"
 	"kuberow/api/wire"
 )
@@ -67,9 +68,14 @@ func (h *handler) serveRoot(w http.ResponseWriter, req *http.Request, core bool)
 	h.write(w, req, false, groupList(groups(h.registry)))
 }
 
-// address is where clients outside are told to come.
+// address is where clients outside are told to come. A loopback address would mean themselves to them, so
+// then it is the address of this host's default route, as upstream chooses it. No client is known to use it.
 func (h *handler) address() string {
-	return net.JoinHostPort(h.cluster.AdvertiseAddress, strconv.Itoa(h.cluster.SecurePort))
+	host := net.ParseIP(h.cluster.AdvertiseAddress)
+	if outside, err := utilnet.ResolveBindAddress(host); err == nil {
+		host = outside
+	}
+	return net.JoinHostPort(host.String(), strconv.Itoa(h.cluster.SecurePort))
 }
 
 func (h *handler) serveGroup(w http.ResponseWriter, req *http.Request, parts []string) {
