@@ -39,9 +39,9 @@ func daemonSets() *kinds.Resource {
 			path := field.NewPath("spec", "template")
 			switch {
 			case old == nil:
-				return core.PodTemplateWarnings(&d.Spec.Template, nil, path)
+				return core.PodTemplateWarnings(&d.Spec.Template, path)
 			case templateGeneration(d) != templateGeneration(old):
-				return core.PodTemplateWarnings(&d.Spec.Template, &old.Spec.Template, path)
+				return core.PodTemplateWarnings(&d.Spec.Template, path)
 			}
 			return nil
 		},

@@ -31,9 +31,9 @@ func deployments() *kinds.Resource {
 			path := field.NewPath("spec", "template")
 			switch {
 			case old == nil:
-				return append(common.PodNameWarning(d.Name), core.PodTemplateWarnings(&d.Spec.Template, nil, path)...)
+				return append(common.PodNameWarning(d.Name), core.PodTemplateWarnings(&d.Spec.Template, path)...)
 			case d.Generation != old.Generation:
-				return core.PodTemplateWarnings(&d.Spec.Template, &old.Spec.Template, path)
+				return core.PodTemplateWarnings(&d.Spec.Template, path)
 			}
 			return nil
 		},

@@ -31,9 +31,9 @@ func replicaSets() *kinds.Resource {
 			path := field.NewPath("spec", "template")
 			switch {
 			case old == nil:
-				return append(common.PodNameWarning(s.Name), core.PodTemplateWarnings(&s.Spec.Template, nil, path)...)
+				return append(common.PodNameWarning(s.Name), core.PodTemplateWarnings(&s.Spec.Template, path)...)
 			case s.Generation != old.Generation:
-				return core.PodTemplateWarnings(&s.Spec.Template, &old.Spec.Template, path)
+				return core.PodTemplateWarnings(&s.Spec.Template, path)
 			}
 			return nil
 		},

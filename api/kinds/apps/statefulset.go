@@ -92,9 +92,9 @@ func statefulSetWarnings(_ *kinds.Context, s, old *appsv1.StatefulSet) []string 
 	var out []string
 	template, claims := field.NewPath("spec", "template"), field.NewPath("spec", "volumeClaimTemplates")
 	if old == nil {
-		out = core.PodTemplateWarnings(&s.Spec.Template, nil, template)
+		out = core.PodTemplateWarnings(&s.Spec.Template, template)
 	} else if s.Generation != old.Generation {
-		out = core.PodTemplateWarnings(&s.Spec.Template, &old.Spec.Template, template)
+		out = core.PodTemplateWarnings(&s.Spec.Template, template)
 	}
 	for i := range s.Spec.VolumeClaimTemplates {
 		path := claims.Index(i)

@@ -48,31 +48,31 @@ func runsForever(t *corev1.PodTemplateSpec, kind string, path *field.Path) field
 }
 
 // replicatedTemplate are the rules of a Deployment's and a ReplicaSet's template.
-func replicatedTemplate(s *metav1.LabelSelector, t, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func replicatedTemplate(s *metav1.LabelSelector, t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		return field.ErrorList{field.Invalid(path.Child("selector"), s, "invalid label selector")}
 	}
 	template := path.Child("template")
 	all := selectsTemplate(selector, t, template)
-	all = append(all, core.ValidatePodTemplateSpec(t, old, template)...)
+	all = append(all, core.ValidatePodTemplateSpec(t, template)...)
 	return append(all, runsForever(t, "ReplicaSet", template)...)
 }
 
 func validateReplicaSet(_ *kinds.Context, s *appsv1.ReplicaSet) field.ErrorList {
-	return replicaSetSpec(s, nil)
+	return replicaSetSpec(s)
 }
 
-func replicaSetSpec(s *appsv1.ReplicaSet, old *corev1.PodTemplateSpec) field.ErrorList {
+func replicaSetSpec(s *appsv1.ReplicaSet) field.ErrorList {
 	path := field.NewPath("spec")
 	all := common.NonNegative(int64(*s.Spec.Replicas), path.Child("replicas"))
 	all = append(all, common.NonNegative(int64(s.Spec.MinReadySeconds), path.Child("minReadySeconds"))...)
 	all = append(all, validateSelector(s.Spec.Selector, "deployment", path.Child("selector"))...)
-	return append(all, replicatedTemplate(s.Spec.Selector, &s.Spec.Template, old, path)...)
+	return append(all, replicatedTemplate(s.Spec.Selector, &s.Spec.Template, path)...)
 }
 
 func validateReplicaSetUpdate(_ *kinds.Context, s, old *appsv1.ReplicaSet) field.ErrorList {
-	all := replicaSetSpec(s, &old.Spec.Template)
+	all := replicaSetSpec(s)
 	return append(all, common.Immutable(s.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 
@@ -115,14 +115,14 @@ func (c *counts) atMost(name string, n, limit int32, of string) {
 }
 
 func validateDeployment(_ *kinds.Context, d *appsv1.Deployment) field.ErrorList {
-	return deploymentSpec(d, nil)
+	return deploymentSpec(d)
 }
 
-func deploymentSpec(d *appsv1.Deployment, old *corev1.PodTemplateSpec) field.ErrorList {
+func deploymentSpec(d *appsv1.Deployment) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
 	all := common.NonNegative(int64(*s.Replicas), path.Child("replicas"))
 	all = append(all, validateSelector(s.Selector, "deployment", path.Child("selector"))...)
-	all = append(all, replicatedTemplate(s.Selector, &s.Template, old, path)...)
+	all = append(all, replicatedTemplate(s.Selector, &s.Template, path)...)
 	all = append(all, deploymentStrategy(&s.Strategy, path.Child("strategy"))...)
 	c := counts{path: path, all: all}
 	c.notNegative("minReadySeconds", int64(s.MinReadySeconds))
@@ -157,7 +157,7 @@ func deploymentStrategy(s *appsv1.DeploymentStrategy, path *field.Path) field.Er
 }
 
 func validateDeploymentUpdate(_ *kinds.Context, d, old *appsv1.Deployment) field.ErrorList {
-	all := deploymentSpec(d, &old.Spec.Template)
+	all := deploymentSpec(d)
 	return append(all, common.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
 }
 

@@ -16,10 +16,10 @@ import (
 // The rules of DaemonSet and StatefulSet.
 
 func validateDaemonSet(_ *kinds.Context, d *appsv1.DaemonSet) field.ErrorList {
-	return daemonSetSpec(d, nil)
+	return daemonSetSpec(d)
 }
 
-func daemonSetSpec(d *appsv1.DaemonSet, old *corev1.PodTemplateSpec) field.ErrorList {
+func daemonSetSpec(d *appsv1.DaemonSet) field.ErrorList {
 	s, path := &d.Spec, field.NewPath("spec")
 	template := path.Child("template")
 	all := common.LabelSelector(s.Selector, path.Child("selector"))
@@ -30,7 +30,7 @@ func daemonSetSpec(d *appsv1.DaemonSet, old *corev1.PodTemplateSpec) field.Error
 	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
 		all = append(all, field.Invalid(path.Child("selector"), s.Selector, "empty selector is invalid for daemonset"))
 	}
-	all = append(all, core.ValidatePodTemplateSpec(&s.Template, old, template)...)
+	all = append(all, core.ValidatePodTemplateSpec(&s.Template, template)...)
 	all = append(all, runsForever(&s.Template, "DaemonSet", template)...)
 	all = append(all, common.NonNegative(int64(s.MinReadySeconds), path.Child("minReadySeconds"))...)
 	all = append(all, daemonSetStrategy(&s.UpdateStrategy, path.Child("updateStrategy"))...)
@@ -64,7 +64,7 @@ func daemonSetStrategy(s *appsv1.DaemonSetUpdateStrategy, path *field.Path) fiel
 
 func validateDaemonSetUpdate(_ *kinds.Context, d, old *appsv1.DaemonSet) field.ErrorList {
 	all := common.Immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))
-	return append(all, daemonSetSpec(d, &old.Spec.Template)...)
+	return append(all, daemonSetSpec(d)...)
 }
 
 func validateDaemonSetStatus(_ *kinds.Context, d, old *appsv1.DaemonSet) field.ErrorList {
@@ -92,7 +92,7 @@ func statefulSetSpec(s, old *appsv1.StatefulSetSpec, path *field.Path) field.Err
 	all := statefulSetPolicies(s, path)
 	if old == nil {
 		for i := range s.VolumeClaimTemplates {
-			all = append(all, core.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, nil, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
+			all = append(all, core.ValidateClaimSpec(&s.VolumeClaimTemplates[i].Spec, path.Child("volumeClaimTemplates").Index(i).Child("spec"))...)
 		}
 	}
 	c := counts{path: path, all: all}
@@ -105,7 +105,7 @@ func statefulSetSpec(s, old *appsv1.StatefulSetSpec, path *field.Path) field.Err
 		c.all = append(c.all, common.DNSLabel(s.ServiceName, path.Child("serviceName"))...)
 	}
 	c.all = append(c.all, validateSelector(s.Selector, "statefulset", path.Child("selector"))...)
-	return append(c.all, statefulSetTemplate(s, old, path)...)
+	return append(c.all, statefulSetTemplate(s, path)...)
 }
 
 func statefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
@@ -155,7 +155,7 @@ func statefulSetRolling(r *appsv1.RollingUpdateStatefulSetStrategy, path *field.
 	return append(all, common.AtMost100Percent(*r.MaxUnavailable, unavailable)...)
 }
 
-func statefulSetTemplate(s, old *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
+func statefulSetTemplate(s *appsv1.StatefulSetSpec, path *field.Path) field.ErrorList {
 	template := path.Child("template")
 	selector, err := metav1.LabelSelectorAsSelector(s.Selector)
 	if err != nil {
@@ -164,11 +164,7 @@ func statefulSetTemplate(s, old *appsv1.StatefulSetSpec, path *field.Path) field
 	}
 	t := asRun(s)
 	all := selectsTemplate(selector, t, template)
-	if old == nil {
-		all = append(all, core.ValidatePodTemplateSpec(t, nil, template)...)
-	} else if len(statefulSetSpec(old, nil, nil)) == 0 {
-		all = append(all, core.ValidatePodTemplateSpec(t, &old.Template, template)...)
-	}
+	all = append(all, core.ValidatePodTemplateSpec(t, template)...)
 	all = append(all, common.Labels(t.Labels, template.Child("labels"))...)
 	return append(all, runsForever(&s.Template, "StatefulSet", template)...)
 }

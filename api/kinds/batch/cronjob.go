@@ -102,19 +102,15 @@ func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
 	}
 	all = append(all, common.OneOf(s.ConcurrencyPolicy, path.Child("concurrencyPolicy"),
 		batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)...)
-	all = append(all, jobTemplate(s, old, path.Child("jobTemplate", "spec"))...)
+	all = append(all, jobTemplate(s, path.Child("jobTemplate", "spec"))...)
 	optional("successfulJobsHistoryLimit", s.SuccessfulJobsHistoryLimit)
 	optional("failedJobsHistoryLimit", s.FailedJobsHistoryLimit)
 	return all
 }
 
-func jobTemplate(s, old *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
+func jobTemplate(s *batchv1.CronJobSpec, path *field.Path) field.ErrorList {
 	job := &s.JobTemplate.Spec
-	var was *batchv1.JobSpec
-	if old != nil {
-		was = &old.JobTemplate.Spec
-	}
-	all := jobSpecParts(job, was, path)
+	all := jobSpecParts(job, path)
 	if job.Selector != nil {
 		all = append(all, field.Invalid(path.Child("selector"), job.Selector, "`selector` will be auto-generated"))
 	}
@@ -178,11 +174,11 @@ func validateTimeZone(zone *string, path *field.Path) field.ErrorList {
 func cronJobWarnings(_ *kinds.Context, c, old *batchv1.CronJob) []string {
 	path := field.NewPath("spec", "jobTemplate", "spec")
 	if old == nil {
-		return append(common.PodNameWarning(c.Name), jobSpecWarnings(&c.Spec.JobTemplate.Spec, nil, path)...)
+		return append(common.PodNameWarning(c.Name), jobSpecWarnings(&c.Spec.JobTemplate.Spec, path)...)
 	}
 	var out []string
 	if c.Generation != old.Generation {
-		out = jobSpecWarnings(&c.Spec.JobTemplate.Spec, &old.Spec.JobTemplate.Spec.Template, path)
+		out = jobSpecWarnings(&c.Spec.JobTemplate.Spec, path)
 	}
 	if strings.Contains(c.Spec.Schedule, "TZ") {
 		out = append(out, "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details")

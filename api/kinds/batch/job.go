@@ -154,20 +154,20 @@ func generateSelector(j *batchv1.Job) {
 func jobWarnings(_ *kinds.Context, j, old *batchv1.Job) []string {
 	path := field.NewPath("spec")
 	if old == nil {
-		return append(common.PodNameWarning(j.Name), jobSpecWarnings(&j.Spec, nil, path)...)
+		return append(common.PodNameWarning(j.Name), jobSpecWarnings(&j.Spec, path)...)
 	}
 	if j.Generation == old.Generation {
 		return nil
 	}
-	return jobSpecWarnings(&j.Spec, &old.Spec.Template, path)
+	return jobSpecWarnings(&j.Spec, path)
 }
 
-func jobSpecWarnings(s *batchv1.JobSpec, old *corev1.PodTemplateSpec, path *field.Path) []string {
+func jobSpecWarnings(s *batchv1.JobSpec, path *field.Path) []string {
 	var out []string
 	if indexed(s) && s.Completions != nil && *s.Completions > manyCompletions && s.Parallelism != nil && *s.Parallelism > manyParallel {
 		out = append(out, fmt.Sprintf("%s: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail", path))
 	}
-	return append(out, core.PodTemplateWarnings(&s.Template, old, path.Child("template"))...)
+	return append(out, core.PodTemplateWarnings(&s.Template, path.Child("template"))...)
 }
 
 func indexed(s *batchv1.JobSpec) bool {

@@ -30,17 +30,13 @@ const (
 
 func validateJob(_ *kinds.Context, j *batchv1.Job) field.ErrorList {
 	all := generatedSelector(j)
-	all = append(all, jobSpec(j, nil)...)
+	all = append(all, jobSpec(j)...)
 	return append(all, podHostnames(j)...)
 }
 
-func jobSpec(j, old *batchv1.Job) field.ErrorList {
+func jobSpec(j *batchv1.Job) field.ErrorList {
 	s, path := &j.Spec, field.NewPath("spec")
-	var was *batchv1.JobSpec
-	if old != nil {
-		was = &old.Spec
-	}
-	all := jobSpecParts(s, was, path)
+	all := jobSpecParts(s, path)
 	if s.Selector == nil {
 		all = append(all, field.Required(path.Child("selector"), ""))
 	} else {
@@ -89,7 +85,7 @@ func podHostnames(j *batchv1.Job) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), j.Name, "will not able to create pod with invalid DNS label: "+last)}
 }
 
-func jobSpecParts(s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
+func jobSpecParts(s *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	all := jobNumbers(s, path)
 	if s.ManagedBy != nil {
 		all = append(all, validation.IsDomainPrefixedPath(path.Child("managedBy"), *s.ManagedBy)...)
@@ -112,11 +108,7 @@ func jobSpecParts(s, old *batchv1.JobSpec, path *field.Path) field.ErrorList {
 		}
 	}
 	all = append(all, jobPolicies(s, path)...)
-	var was *corev1.PodTemplateSpec
-	if old != nil {
-		was = &old.Template
-	}
-	all = append(all, core.ValidatePodTemplateSpec(&s.Template, was, path.Child("template"))...)
+	all = append(all, core.ValidatePodTemplateSpec(&s.Template, path.Child("template"))...)
 	return append(all, jobRestartPolicy(s, path.Child("template", "spec", "restartPolicy"))...)
 }
 
@@ -189,7 +181,7 @@ func jobRestartPolicy(s *batchv1.JobSpec, path *field.Path) field.ErrorList {
 func validateJobUpdate(_ *kinds.Context, j, old *batchv1.Job) field.ErrorList {
 	path := field.NewPath("spec")
 	s, was := &j.Spec, &old.Spec
-	all := jobSpec(j, old)
+	all := jobSpec(j)
 	all = append(all, changedCompletions(s, was, path.Child("completions"))...)
 	all = append(all, common.Immutable(s.Selector, was.Selector, path.Child("selector"))...)
 	all = append(all, changedTemplate(j, old, path)...)

@@ -2,6 +2,7 @@ package common
 
 import (
 	"fmt"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
@@ -78,6 +79,39 @@ func MaxBytes(value string, max int, path *field.Path) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.TooLong(path, "", max)}
+}
+
+// SignerName checks the name of a certificate signer: a domain, a slash and a path.
+func SignerName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	parts := strings.Split(name, "/")
+	if len(parts) != 2 {
+		return field.ErrorList{field.Invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
+	}
+	all := MaxBytes(parts[0], validation.DNS1123SubdomainMaxLength, path)
+	all = append(all, firstBadLabel(parts[0], validation.IsDNS1123Label, path)...)
+	if !strings.Contains(parts[0], ".") {
+		all = append(all, field.Invalid(path, parts[0], "should be a domain with at least two segments separated by dots"))
+	}
+	all = append(all, firstBadLabel(parts[1], validation.IsDNS1123Subdomain, path)...)
+	// Room for a label, a dot and a subdomain: the signer of one kubelet is named after its node.
+	return append(all, MaxBytes(parts[1], validation.DNS1123SubdomainMaxLength+validation.DNS1123LabelMaxLength+1, path)...)
+}
+
+// firstBadLabel reports one wrong label of a dotted name; the others would only repeat it.
+func firstBadLabel(name string, check func(string) []string, path *field.Path) field.ErrorList {
+	for _, label := range strings.Split(name, ".") {
+		if messages := check(label); len(messages) > 0 {
+			var all field.ErrorList
+			for _, m := range messages {
+				all = append(all, field.Invalid(path, name, fmt.Sprintf("validating label %q: %s", label, m)))
+			}
+			return all
+		}
+	}
+	return nil
 }
 
 // Port checks a port number.

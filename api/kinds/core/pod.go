@@ -74,6 +74,7 @@ func podStrategy() podTyped {
 }
 
 func defaultPod(p *corev1.Pod) {
+	dropInitAnnotations(p.Annotations)
 	defaultPodOnly(&p.Spec)
 	DefaultPodSpec(&p.Spec)
 	s := &p.Status
@@ -129,7 +130,7 @@ func podWarnings(_ *kinds.Context, p, old *corev1.Pod) []string {
 		out = append(out, fmt.Sprintf("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", m))
 	}
 	t := &corev1.PodTemplateSpec{ObjectMeta: p.ObjectMeta, Spec: p.Spec}
-	return append(out, PodTemplateWarnings(t, nil, (*field.Path)(nil))...)
+	return append(out, PodTemplateWarnings(t, (*field.Path)(nil))...)
 }
 
 // podRowConditions mark the row of a pod that has ended; kubectl get greys or skips it.

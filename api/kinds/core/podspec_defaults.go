@@ -15,10 +15,14 @@ import (
 // field that is set already.
 
 // DefaultPodTemplate fills in a pod template; workload kinds call it.
-func DefaultPodTemplate(t *corev1.PodTemplateSpec) { DefaultPodSpec(&t.Spec) }
+func DefaultPodTemplate(t *corev1.PodTemplateSpec) {
+	dropInitAnnotations(t.Annotations)
+	DefaultPodSpec(&t.Spec)
+}
 
 // DefaultPodSpec fills in the part of the defaults that pods and templates share.
 func DefaultPodSpec(s *corev1.PodSpec) {
+	dropPodFields(s)
 	defaultPodSpecScalars(s)
 	for i := range s.Volumes {
 		defaultVolume(&s.Volumes[i])

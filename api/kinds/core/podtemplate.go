@@ -20,19 +20,19 @@ func podTemplates() *kinds.Resource {
 				common.BumpGeneration(t, old, !common.Equal(t.Template, old.Template))
 			},
 			Validate: func(_ *kinds.Context, t *corev1.PodTemplate) field.ErrorList {
-				return ValidatePodTemplateSpec(&t.Template, nil, field.NewPath("template"))
+				return ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))
 			},
-			ValidateUpdate: func(_ *kinds.Context, t, old *corev1.PodTemplate) field.ErrorList {
-				return ValidatePodTemplateSpec(&t.Template, &old.Template, field.NewPath("template"))
+			ValidateUpdate: func(_ *kinds.Context, t, _ *corev1.PodTemplate) field.ErrorList {
+				return ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))
 			},
 			Warnings: func(_ *kinds.Context, t, old *corev1.PodTemplate) []string {
 				if old == nil {
-					return PodTemplateWarnings(&t.Template, nil, field.NewPath("template"))
+					return PodTemplateWarnings(&t.Template, field.NewPath("template"))
 				}
 				if t.Generation == old.Generation {
 					return nil
 				}
-				return PodTemplateWarnings(&t.Template, &old.Template, field.NewPath("template"))
+				return PodTemplateWarnings(&t.Template, field.NewPath("template"))
 			},
 		}.Strategy(),
 	}, common.Version[corev1.PodTemplate, corev1.PodTemplateList](gvk("PodTemplate")))

@@ -81,10 +81,10 @@ func setScaleOfRC(obj runtime.Object, replicas int32) error {
 func replicationControllerWarnings(_ *kinds.Context, c, old *corev1.ReplicationController) []string {
 	path := field.NewPath("spec", "template")
 	if old == nil {
-		return append(common.PodNameWarning(c.Name), PodTemplateWarnings(c.Spec.Template, nil, path)...)
+		return append(common.PodNameWarning(c.Name), PodTemplateWarnings(c.Spec.Template, path)...)
 	}
 	if c.Generation == old.Generation {
 		return nil
 	}
-	return PodTemplateWarnings(c.Spec.Template, old.Spec.Template, path)
+	return PodTemplateWarnings(c.Spec.Template, path)
 }
