@@ -30,3 +30,16 @@ func TestAForeignReaderThatPinsTheWALIsNamed(t *testing.T) {
 		t.Errorf("no warning at %d bytes: %s", d.WALSize(), log.String())
 	}
 }
+
+// SQLite's own checkpoints, made by the commit that fills it, keep the WAL small.
+func TestTheWALStaysSmallUnderLoad(t *testing.T) {
+	d := open(t)
+	var largest int64
+	for range 3000 {
+		d.do(txn(put("a", strings.Repeat("x", 3000))))
+		largest = max(largest, d.WALSize())
+	}
+	if largest > 2*4000*4200 {
+		t.Errorf("the WAL grew to %d bytes", largest)
+	}
+}
