@@ -245,11 +245,37 @@ func storable(r *KV) any {
 
 // insertRequest writes who asked, and why.
 func (tx *Tx) insertRequest(index uint64, revision int64, key string, q *Request) bool {
+	cause, ok := tx.cause(q.Cause)
+	if !ok {
+		return false
+	}
 	err := tx.s.writer.exec(`
 		INSERT INTO request (id, revision, key, at, user, agent, verb, path, cause_revision, cause_id)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(index), revision, key, q.At, text(q.User), text(q.Agent), text(q.Verb), text(q.Path), q.Cause.Revision, q.Cause.ID)
+		int64(index), revision, key, q.At, text(q.User), text(q.Agent), text(q.Verb), text(q.Path), cause.Revision, cause.ID)
 	return !tx.fail("insert request", err)
+}
+
+// cause drops a cause that nobody can follow: one that never was, or one that
+// compaction gave up before its effect came. At or below compact_revision a member may or may not have
+// deleted the row, so what counts is what all members agree on: whether the row is still a key's current one.
+func (tx *Tx) cause(c Cause) (Cause, bool) {
+	if c.Revision < 2 || c.Revision > tx.st.revision {
+		return Cause{}, true
+	}
+	if c.Revision > tx.st.compact {
+		return c, true
+	}
+	var lives int64
+	err := tx.s.writer.get(`SELECT count(*) FROM kv JOIN live ON live.key = kv.key AND live.id = kv.id WHERE kv.id = ? AND kv.mod_revision = ?`,
+		[]any{c.ID, c.Revision}, &lives)
+	if tx.fail("read cause", err) {
+		return c, false
+	}
+	if lives == 0 {
+		return Cause{}, true
+	}
+	return c, true
 }
 
 // text makes a string that came from outside fit to be shown: valid UTF-8, no NUL.
