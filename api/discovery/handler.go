@@ -68,14 +68,14 @@ func (h *handler) serveRoot(w http.ResponseWriter, req *http.Request, core bool)
 	h.write(w, req, false, groupList(groups(h.registry)))
 }
 
-// address is where clients outside are told to come. A loopback address would mean themselves to them, so
-// then it is the address of this host's default route, as upstream chooses it. No client is known to use it.
+// address is where clients outside are told to come: the host's default route, as upstream chooses it, since
+// the advertised address is the pods'. No client is known to use it.
 func (h *handler) address() string {
-	host := net.ParseIP(h.cluster.AdvertiseAddress)
-	if outside, err := utilnet.ResolveBindAddress(host); err == nil {
-		host = outside
+	host := h.cluster.AdvertiseAddress
+	if ip, err := utilnet.ChooseHostInterface(); err == nil {
+		host = ip.String()
 	}
-	return net.JoinHostPort(host.String(), strconv.Itoa(h.cluster.SecurePort))
+	return net.JoinHostPort(host, strconv.Itoa(h.cluster.SecurePort))
 }
 
 func (h *handler) serveGroup(w http.ResponseWriter, req *http.Request, parts []string) {
