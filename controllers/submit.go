@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 
@@ -111,7 +112,8 @@ func (a *lane) one(ctx context.Context, w *Write) {
 		}
 	case w.Ignore != nil && w.Ignore(err):
 	default:
-		a.l.r.cfg.Logger.Debug("write failed", "controller", a.l.c.Name, "verb", w.Verb, "resource", w.Resource, "namespace", w.Namespace, "name", w.Name, "error", err)
+		a.l.r.cfg.Logger.Log(ctx, failureLevel(err), "write failed", "controller", a.l.c.Name, "verb", w.Verb,
+			"resource", w.Resource, "subresource", w.Subresource, "namespace", w.Namespace, "name", w.Name, "error", err)
 		a.mu.Lock()
 		a.failed = true
 		a.mu.Unlock()
@@ -119,6 +121,15 @@ func (a *lane) one(ctx context.Context, w *Write) {
 			a.follow(ctx, w.Failed(err))
 		}
 	}
+}
+
+// failureLevel is how loudly a failure is told. That somebody else was faster is
+// everyday, and the repetition will see it.
+func failureLevel(err error) slog.Level {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || terminating(err) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // follow runs the writes that come out of another one's end.
