@@ -1,7 +1,6 @@
 package rest_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 
@@ -104,5 +103,4 @@ func BenchmarkPodLife(b *testing.B) {
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(3*b.N), "µs/write")
-	_ = fmt.Sprint
 }
