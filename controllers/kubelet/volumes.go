@@ -34,18 +34,16 @@ func (k *Kubelet) mountVolumes(ctx context.Context, w *worker) error {
 	w.mu.Lock()
 	pod, old := w.pod, w.volumes
 	b := w.backoffOf("volumes")
-	wait := b.until(b.last, now)
+	wait, note := b.until(b.last, now), b.note
 	w.mu.Unlock()
 	if old != nil && (k.sim != nil || !needsRefresh(pod)) {
 		return nil
 	}
-	if old == nil && !wait.IsZero() {
+	if old == nil && !wait.IsZero() && k.refVersions(pod) == note {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if k.refVersions(pod) == b.note {
-			w.again(wait)
-			return errWaiting
-		}
+		w.again(wait)
+		return errWaiting
 	}
 	set, failed, err := k.resolveVolumes(ctx, pod, old)
 	if err != nil {
@@ -53,10 +51,11 @@ func (k *Kubelet) mountVolumes(ctx context.Context, w *worker) error {
 			return nil // what is mounted stays
 		}
 		k.event(pod, "", corev1.EventTypeWarning, "FailedMount", fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", failed, err))
+		versions := k.refVersions(pod)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		b.quick(now)
-		b.note = k.refVersions(pod)
+		b.note = versions
 		w.again(now.Add(b.delay))
 		return err
 	}
@@ -91,9 +90,12 @@ func (k *Kubelet) refVersions(pod *corev1.Pod) string {
 
 // needsRefresh says whether a pod has volumes whose content may change.
 func needsRefresh(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil
-	})
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return isFiles(&v) })
+}
+
+// isFiles says whether a volume is made of files with known content.
+func isFiles(v *corev1.Volume) bool {
+	return v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil
 }
 
 // updateFiles has the runtime write again what changed.
@@ -122,6 +124,10 @@ func (k *Kubelet) resolveVolumes(ctx context.Context, pod *corev1.Pod, old *volu
 	}
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
+		if old != nil && !isFiles(v) {
+			set.byName[v.Name] = old.byName[v.Name] // mounted once: a directory that was made is not made again
+			continue
+		}
 		m, err := k.resolveVolume(ctx, pod, v, set)
 		if err != nil {
 			return nil, v.Name, err
