@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -142,6 +143,44 @@ func TestOldRangesUseTheIndexInOrder(t *testing.T) {
 	for _, p := range plan {
 		if strings.Contains(p.Detail, "TEMP B-TREE") {
 			t.Errorf("the plan sorts: %+v", plan)
+		}
+	}
+}
+
+// Readers and the writer never wait for each other, and a reader sees all of a transaction or nothing.
+func TestARangeIsOfOneMoment(t *testing.T) {
+	d := open(t)
+	d.do(txn(put("a", "0"), put("b", "0")))
+	stop, readers := make(chan struct{}), make(chan error, 3)
+	for range cap(readers) {
+		go func() {
+			for {
+				page, err := d.Range(context.Background(), sqlstore.Query{From: "a", To: "c"})
+				switch {
+				case err != nil:
+				case len(page.Rows) != 2 || page.Rows[0].ModRevision != page.Rows[1].ModRevision || page.Rows[0].ModRevision != page.Revision:
+					err = fmt.Errorf("at revision %d: %v", page.Revision, shows(page.Rows))
+				}
+				select {
+				case <-stop:
+					readers <- err
+					return
+				default:
+				}
+				if err != nil {
+					readers <- err
+					return
+				}
+			}
+		}()
+	}
+	for i := range 300 {
+		d.do(txn(put("a", fmt.Sprint(i)), put("b", fmt.Sprint(i))))
+	}
+	close(stop)
+	for range cap(readers) {
+		if err := <-readers; err != nil {
+			t.Error(err)
 		}
 	}
 }
