@@ -44,6 +44,7 @@ func (c *call) serveCreateFunc() error {
 			return err
 		}
 	}
+	c.trackPosted(in)
 	if err := c.mutatingAdmission(opCreate, in, nil); err != nil {
 		return err
 	}

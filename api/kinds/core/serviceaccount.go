@@ -4,11 +4,12 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"kuberow/api/kinds"
+	"kuberow/api/kinds/authentication"
 	"kuberow/api/kinds/common"
 )
 
 // A ServiceAccount is a name that tokens are made out to. POST to its token
-// subresource signs one; that needs the cluster's key, so package auth serves it.
+// subresource signs one (package authentication).
 
 const enforceMountable = "kubernetes.io/enforce-mountable-secrets"
 
@@ -22,7 +23,7 @@ func serviceAccounts() *kinds.Resource {
 			Warnings:         serviceAccountWarnings,
 		}.Strategy(),
 		Subresources: []*kinds.Subresource{{
-			Name: "token", GVK: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), Verbs: []string{"create"},
+			Name: "token", GVK: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), Verbs: []string{"create"}, Create: authentication.CreateToken,
 		}},
 	}, common.Version[corev1.ServiceAccount, corev1.ServiceAccountList](gvk("ServiceAccount")))
 }
