@@ -80,6 +80,8 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 		d.Spec.RevisionHistoryLimit = new(int32(10))
 	}
 	core.DefaultPodTemplate(&d.Spec.Template)
+	// The preparation counts; that the annotation is there already now makes it the writer's field.
+	setTemplateGeneration(d, templateGeneration(d))
 }
 
 func templateGeneration(d *appsv1.DaemonSet) int64 {

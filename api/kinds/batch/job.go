@@ -35,6 +35,9 @@ func jobs() *kinds.Resource {
 			if !*j.Spec.ManualSelector {
 				generateSelector(j)
 			}
+			if len(j.Labels) == 0 {
+				j.Labels = copyOf(j.Spec.Template.Labels)
+			}
 			parts.PrepareForCreate(r, j)
 			j.Spec.Scheduling = nil // an alpha feature, off here as it is upstream
 		},

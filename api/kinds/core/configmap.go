@@ -35,9 +35,6 @@ func validateConfigMap(_ *kinds.Context, c *corev1.ConfigMap) field.ErrorList {
 	for _, key := range common.Keys(c.BinaryData) {
 		path, value := field.NewPath("binaryData").Key(key), c.BinaryData[key]
 		all = append(all, configKey(key, path)...)
-		if _, twice := c.Data[key]; twice {
-			all = append(all, field.Invalid(path, key, "duplicate of key present in data"))
-		}
 		total += len(value)
 	}
 	if total > corev1.MaxSecretSize {

@@ -63,6 +63,12 @@ func nodes() *kinds.Resource {
 }
 
 func defaultNode(n *corev1.Node) {
+	// The range of old and the list of ranges: the first of the list is the range.
+	if s := &n.Spec; s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR) {
+		s.PodCIDRs = []string{s.PodCIDR}
+	} else if len(s.PodCIDRs) > 0 {
+		s.PodCIDR = s.PodCIDRs[0]
+	}
 	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 	}

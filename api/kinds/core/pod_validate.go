@@ -108,7 +108,6 @@ func (f *faults) sameContainers(now, old []corev1.Container, path *field.Path) b
 	}
 	for i := range now {
 		image := path.Index(i).Child("image")
-		f.named(now[i].Image, image)
 		if strings.TrimSpace(now[i].Image) != now[i].Image {
 			f.invalid(image, now[i].Image, "must not have leading or trailing whitespace")
 		}

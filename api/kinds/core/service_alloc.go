@@ -62,6 +62,7 @@ type serviceAllocator struct {
 }
 
 func (a *serviceAllocator) create(s *corev1.Service) error {
+	dropOutside(s)
 	if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 {
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 	}
@@ -83,6 +84,7 @@ func (a *serviceAllocator) create(s *corev1.Service) error {
 }
 
 func (a *serviceAllocator) update(s, old *corev1.Service) error {
+	dropOutside(s)
 	keepAllocated(s, old)
 	syncClusterIPs(s, old)
 	if err := a.families(s, old); err != nil {
@@ -100,6 +102,13 @@ func (a *serviceAllocator) update(s, old *corev1.Service) error {
 		return a.healthPort(s)
 	}
 	return nil
+}
+
+// dropOutside: a Service that is a name outside the cluster routes no traffic within it.
+func dropOutside(s *corev1.Service) {
+	if s.Spec.Type == corev1.ServiceTypeExternalName {
+		s.Spec.InternalTrafficPolicy = nil
+	}
 }
 
 // keepAllocated lets a client send again the manifest that it created the Service from.
