@@ -73,11 +73,7 @@ func wrap(doing string, err error) error {
 		return &Error{Code: e.Code, Message: doing, Err: err}
 	}
 	e := &Error{Code: CodeInternal, Message: doing, Err: err}
-	var se *sqlite.Error
-	if !errors.As(err, &se) {
-		return e
-	}
-	switch se.Code() & 0xff { // the low byte of an extended code is its class
+	switch resultClass(err) {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		e.Code, e.Message = CodeBusy, doing+": another process holds a lock on cluster.db; try again, or end that process's transaction"
 	case sqlite3.SQLITE_FULL:
@@ -88,4 +84,14 @@ func wrap(doing string, err error) error {
 		e.Code, e.Message = CodeOpen, doing+": cluster.db cannot be opened for writing; check that it and its directory belong to this user"
 	}
 	return e
+}
+
+// resultClass is SQLite's primary result code, the low byte of the extended
+// one; 0 when err is not SQLite's.
+func resultClass(err error) int {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return 0
+	}
+	return se.Code() & 0xff
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Opening. The order matters: take the lock, so that nobody else is at it;
@@ -164,8 +165,8 @@ func inspect(ctx context.Context, c *sqlx.Conn, path string) (isNew bool, err er
 		c.GetContext(ctx, &app, `PRAGMA application_id`),
 		c.GetContext(ctx, &version, `PRAGMA user_version`))
 	switch {
-	case CodeOf(wrap("", err)) == CodeCorrupt:
-		return false, &Error{CodeForeign, fmt.Sprintf("%s is not a SQLite database, or a damaged one; move it away or choose another --data-dir", path), err}
+	case resultClass(err) == sqlite3.SQLITE_NOTADB:
+		return false, &Error{CodeForeign, fmt.Sprintf("%s is not a SQLite database, or its first page is damaged; move it away or choose another --data-dir", path), err}
 	case err != nil:
 		return false, wrap("read database "+path, err)
 	case tables == 0 && app == 0:

@@ -220,3 +220,26 @@ func TestADiskThatIsFullRefusesAndRecovers(t *testing.T) {
 	}
 	t.Error("the disk never filled")
 }
+
+func TestADamagedFileIsSaidToBeDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.db")
+	s, err := openAt(t, path)
+	must(t, err)
+	d := &db{Store: s, t: t}
+	for range 20 {
+		d.do(txn(put("a", strings.Repeat("x", 3000))))
+	}
+	must(t, s.Close())
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	info, err := f.Stat()
+	must(t, err)
+	_, err = f.WriteAt([]byte(strings.Repeat("\xa5", int(info.Size())-8192)), 8192) // all but the first two pages
+	must(t, err)
+	must(t, f.Close())
+	_, err = openAt(t, path)
+	wantCode(t, err, sqlstore.CodeCorrupt)
+	if !strings.Contains(err.Error(), "restore") {
+		t.Errorf("error %q does not say what to do", err)
+	}
+}
