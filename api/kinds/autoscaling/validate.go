@@ -71,14 +71,6 @@ func spec(s *autoscalingv2.HorizontalPodAutoscalerSpec, target, object groupRule
 	var all field.ErrorList
 	path := field.NewPath("spec")
 	low, high := s.MinReplicas, path.Child("maxReplicas")
-	if low != nil && *low < 0 {
-		all = append(all, field.Invalid(path.Child("minReplicas"), *low, "must be greater than or equal to 0"))
-	}
-	if s.MaxReplicas == 0 {
-		all = append(all, field.Required(high, "must be set and greater than 0"))
-	} else if s.MaxReplicas < 0 {
-		all = append(all, field.Invalid(high, s.MaxReplicas, "must be greater than or equal to 1"))
-	}
 	if low != nil && s.MaxReplicas < *low {
 		all = append(all, field.Invalid(high, s.MaxReplicas, "must be greater than or equal to `minReplicas`"))
 	}
@@ -87,6 +79,20 @@ func spec(s *autoscalingv2.HorizontalPodAutoscalerSpec, target, object groupRule
 	if s.Behavior != nil {
 		all = append(all, rules(s.Behavior.ScaleUp, path.Child("behavior", "scaleUp"))...)
 		all = append(all, rules(s.Behavior.ScaleDown, path.Child("behavior", "scaleDown"))...)
+	}
+	return append(all, bounds(s, path)...)
+}
+
+// bounds come last: upstream generates these rules from the types and runs them after the others.
+func bounds(s *autoscalingv2.HorizontalPodAutoscalerSpec, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	if low := s.MinReplicas; low != nil && *low < 0 {
+		all = append(all, field.Invalid(path.Child("minReplicas"), *low, "must be greater than or equal to 0"))
+	}
+	if high := path.Child("maxReplicas"); s.MaxReplicas == 0 {
+		all = append(all, field.Required(high, ""))
+	} else if s.MaxReplicas < 0 {
+		all = append(all, field.Invalid(high, s.MaxReplicas, "must be greater than or equal to 1"))
 	}
 	return all
 }

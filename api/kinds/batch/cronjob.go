@@ -84,9 +84,7 @@ func defaultCronJob(c *batchv1.CronJob) {
 func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	var all field.ErrorList
-	if s.Schedule == "" {
-		all = append(all, field.Required(path.Child("schedule"), ""))
-	} else {
+	if s.Schedule != "" {
 		all = append(all, validateSchedule(s, old, path.Child("schedule"))...)
 	}
 	optional := func(name string, n *int32) {
@@ -105,6 +103,9 @@ func cronJobSpec(s, old *batchv1.CronJobSpec) field.ErrorList {
 	all = append(all, jobTemplate(s, path.Child("jobTemplate", "spec"))...)
 	optional("successfulJobsHistoryLimit", s.SuccessfulJobsHistoryLimit)
 	optional("failedJobsHistoryLimit", s.FailedJobsHistoryLimit)
+	if s.Schedule == "" { // upstream generates this rule and runs it after the others
+		all = append(all, field.Required(path.Child("schedule"), ""))
+	}
 	return all
 }
 
