@@ -163,7 +163,7 @@ func withoutOwner(refs []metav1.OwnerReference, uid types.UID) []metav1.OwnerRef
 
 // adoption makes the write that turns a stray object into owner's.
 func adoption[T runtime.Object](k Key, gr schema.GroupResource, stray T, ref metav1.OwnerReference) Write {
-	return mutation(k, gr, "", stray, func(now T) error {
+	w := mutation(k, gr, "", stray, func(now T) error {
 		m := accessor(now)
 		if other := controllerOf(m); other != nil {
 			if other.UID == ref.UID {
@@ -174,6 +174,8 @@ func adoption[T runtime.Object](k Key, gr schema.GroupResource, stray T, ref met
 		m.SetOwnerReferences(append(m.GetOwnerReferences(), ref))
 		return nil
 	})
+	w.Patch = true
+	return w
 }
 
 // release makes the write that takes an object out of owner's control.
@@ -183,6 +185,6 @@ func release[T runtime.Object](k Key, gr schema.GroupResource, child T, owner ty
 		m.SetOwnerReferences(withoutOwner(m.GetOwnerReferences(), owner))
 		return nil
 	})
-	w.Ignore = Gone
+	w.Ignore, w.Patch = Gone, true
 	return w
 }

@@ -146,6 +146,6 @@ func disrupt(v View, k Key, p *corev1.Pod, reason, message string) Write {
 		}
 		return nil
 	})
-	w.Ignore = Gone
+	w.Ignore, w.Patch = Gone, true
 	return w
 }

@@ -65,6 +65,7 @@ type Write struct {
 	Name        string
 	Object      runtime.Object // hub object for Create and Update; resourceVersion set makes an Update conditional
 	Mutate      func(obj runtime.Object) error
+	Patch       bool // Mutate asks as a PATCH does and not as a PUT: RBAC tells them apart, and real controllers adopt by PATCH
 	Cause       sqlstore.Cause
 	DryRun      bool
 

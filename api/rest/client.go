@@ -181,7 +181,11 @@ func (c client) Mutate(ctx context.Context, w kinds.Write) (runtime.Object, erro
 }
 
 func (c client) change(ctx context.Context, w *kinds.Write, apply func(*row) (runtime.Object, error)) (runtime.Object, error) {
-	o, err := c.op(ctx, "update", w)
+	verb := "update"
+	if w.Patch {
+		verb = "patch"
+	}
+	o, err := c.op(ctx, verb, w)
 	if err != nil {
 		return nil, err
 	}
