@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,17 +109,12 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if isNew {
-		if _, err := s.writer.c.ExecContext(ctx, `PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL`); err != nil {
+		if err := s.createFile(ctx, o.ClusterID); err != nil {
 			return wrap("create database "+s.path, err)
 		}
 	}
 	if err := s.setPragmas(ctx); err != nil {
 		return err
-	}
-	if isNew {
-		if err := create(ctx, s.writer.c, o.ClusterID); err != nil {
-			return wrap("create database "+s.path, err)
-		}
 	}
 	if err := s.load(); err != nil {
 		return wrap("read database "+s.path, err)
@@ -179,33 +172,6 @@ func inspect(ctx context.Context, c *sqlx.Conn, path string) (isNew bool, err er
 		return false, newError(CodeForeign, "%s has schema version %d, older than any release wrote; choose another --data-dir", path, version)
 	}
 	return false, nil
-}
-
-// create makes the tables and their single rows in one transaction.
-func create(ctx context.Context, c *sqlx.Conn, clusterID int64) error {
-	if clusterID == 0 {
-		var b [8]byte
-		_, _ = rand.Read(b[:])
-		clusterID = int64(binary.BigEndian.Uint64(b[:])>>1) | 1
-	}
-	tx, err := c.BeginTxx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	_, err = tx.ExecContext(ctx, Schema+fmt.Sprintf(`
-		PRAGMA application_id = %d;
-		PRAGMA user_version = %d;
-		INSERT INTO store (one, cluster_id, schema_version, current_revision, compact_revision, last_id) VALUES (1, %d, %d, 1, 0, 0);
-		INSERT INTO raft_state (one, member_id, incarnation, term, vote, commit_index, applied_index, snapshot_index, snapshot_term, conf_state)
-		VALUES (1, 1, 0, 0, 0, 0, 0, 0, 0, '{"voters":[1]}');
-		INSERT INTO raft_member (id, name, peer_url, learner) VALUES (1, 'default', '', 0);
-		INSERT INTO sweep (one, kv_revision, request_revision, request_cursor) VALUES (1, 0, 0, 0);`,
-		ApplicationID, SchemaVersion, clusterID, SchemaVersion))
-	if err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // load reads the counters into memory.

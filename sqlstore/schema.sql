@@ -36,7 +36,7 @@
 -- Every table is STRICT: a column holds what it says. Foreign keys stand only where the
 -- child's column is indexed anyway; the other references are checked by `kuberow check`.
 --
--- Not in this file, as SQLite wants them outside of a transaction (see sqlstore/open.go): page_size,
+-- Not in this file, as SQLite wants them outside of a transaction (see sqlstore/create.go): page_size,
 -- auto_vacuum=INCREMENTAL, journal_mode=WAL, synchronous=FULL. application_id and
 -- user_version are set with these tables, in one transaction: a file has all of it or nothing.
 
