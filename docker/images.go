@@ -4,7 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -103,7 +105,7 @@ func (r *Runtime) ensurePause(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := r.importProgram(ctx, pauseImage, "pause", program); err != nil {
+		if err := r.importProgram(ctx, pauseImage, "pause", bytes.NewReader(program), int64(len(program))); err != nil {
 			return "", err
 		}
 	}
@@ -118,30 +120,42 @@ func (r *Runtime) ensureSelf(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find this program's file: %w", err)
 	}
-	program, err := os.ReadFile(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("open this program's file: %w", err)
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
 	if err != nil {
 		return "", fmt.Errorf("read this program's file: %w", err)
 	}
-	name := selfImage + ":" + hash(program)[:12]
+	name := selfImage + ":" + hex.EncodeToString(sum.Sum(nil))[:12]
 	if there, err := r.ImagePresent(ctx, name); err != nil || there {
 		return name, err
 	}
-	return name, r.importProgram(ctx, name, "kuberow", program)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("read this program's file: %w", err)
+	}
+	return name, r.importProgram(ctx, name, "kuberow", file, size)
 }
 
-// importProgram makes an image from nothing: one static executable.
-func (r *Runtime) importProgram(ctx context.Context, name, file string, program []byte) error {
-	layer := &bytes.Buffer{}
-	w := tar.NewWriter(layer)
-	if err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}); err != nil {
-		return fmt.Errorf("write the layer of %s: %w", name, err)
-	}
-	if _, err := w.Write(program); err != nil {
-		return fmt.Errorf("write the layer of %s: %w", name, err)
-	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write the layer of %s: %w", name, err)
-	}
+// importProgram makes an image from nothing: one static executable. The layer
+// goes to the engine as it is read, since the program may be large.
+func (r *Runtime) importProgram(ctx context.Context, name, file string, program io.Reader, size int64) error {
+	layer, fill := io.Pipe()
+	go func() {
+		w := tar.NewWriter(fill)
+		err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: size, Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = io.Copy(w, program)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		fill.CloseWithError(err) // nil is the end of the layer
+	}()
+	defer layer.Close() // the writer ends when the engine refused
 	answer, err := r.engine.ImageImport(ctx, image.ImportSource{Source: layer, SourceName: "-"}, name,
 		image.ImportOptions{Changes: []string{`ENTRYPOINT ["/` + file + `"]`}, Message: "made by kuberow from its own bytes"})
 	if err != nil {

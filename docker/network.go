@@ -54,10 +54,17 @@ func (r *Runtime) createNetwork(ctx context.Context) (network.CreateResponse, er
 	return r.engine.NetworkCreate(ctx, r.NetworkName(), network.CreateOptions{
 		Driver: "bridge",
 		IPAM: &network.IPAM{Driver: "default", Config: []network.IPAMConfig{
-			{Subnet: r.Subnet, IPRange: r.PodCIDR, Gateway: r.Gateway},
+			{Subnet: r.Subnet, IPRange: r.PodCIDR, Gateway: r.Gateway, AuxAddress: map[string]string{"range": rangeAddress(r.PodCIDR)}},
 		}},
 		Labels: map[string]string{labelCluster: r.Cluster},
 	})
+}
+
+// rangeAddress is the first address of a range, which the engine would give a
+// pod since it is in the middle of the subnet; people take it for the range itself.
+func rangeAddress(cidr string) string {
+	address, _, _ := strings.Cut(cidr, "/")
+	return address
 }
 
 // overlaps: the engine answers 403 and says "Pool overlaps with other one on this address space".

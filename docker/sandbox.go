@@ -2,8 +2,6 @@ package docker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 
@@ -201,9 +199,4 @@ func (r *Runtime) podLabels(pod *corev1.Pod, role string) map[string]string {
 		labelCluster: r.Cluster, labelRole: role, labelPodUID: string(pod.UID),
 		labelNamespace: pod.Namespace, labelPod: pod.Name, labelNode: pod.Spec.NodeName,
 	}
-}
-
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
