@@ -22,6 +22,7 @@ func preparePod(r *kinds.Context, p *corev1.Pod) {
 		}}
 	}
 	mergeLabelKeys(p)
+	syncAppArmor(r, p)
 	defaultPodLevelResources(p)
 	p.Status.QOSClass = qosClass(p)
 }
