@@ -27,12 +27,15 @@ type discoveryDocument struct {
 	SigningAlgs   []string `json:"id_token_signing_alg_values_supported"`
 }
 
-// ServeOpenIDConfig answers OpenIDConfigPath; external is the host:port that clients reach this server by.
-func (s *ServiceAccounts) ServeOpenIDConfig(external string) http.HandlerFunc {
-	return serveDocument("application/json", discoveryDocument{
-		Issuer: s.Issuer, JWKSURI: fmt.Sprintf("https://%s%s", external, JWKSPath),
-		ResponseTypes: []string{"id_token"}, SubjectTypes: []string{"public"}, SigningAlgs: []string{string(jose.ES256)},
-	})
+// ServeOpenIDConfig answers OpenIDConfigPath; external gives the host:port that
+// clients reach this server by, which is known once it listens.
+func (s *ServiceAccounts) ServeOpenIDConfig(external func() string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		serveDocument("application/json", discoveryDocument{
+			Issuer: s.Issuer, JWKSURI: fmt.Sprintf("https://%s%s", external(), JWKSPath),
+			ResponseTypes: []string{"id_token"}, SubjectTypes: []string{"public"}, SigningAlgs: []string{string(jose.ES256)},
+		})(w, r)
+	}
 }
 
 // ServeJWKS answers JWKSPath.

@@ -3,8 +3,10 @@ package cluster
 import (
 	"context"
 	"crypto/x509"
+	"net"
 	"net/http"
 	"os"
+	"strconv"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 
@@ -36,25 +38,29 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	streams := &stream.Handler{Nodes: lateNodes{c}, Fail: func(w http.ResponseWriter, r *http.Request, err error) {
 		wire.WriteStatus(w, r, rest.StatusOf(err))
 	}}
+	accounts, err := auth.NewServiceAccounts(c.pki.ServiceAccount, c.settings.Issuer)
+	if err != nil {
+		return err
+	}
+	external := func() string {
+		return net.JoinHostPort(c.settings.AdvertiseAddress, strconv.Itoa(c.settings.SecurePort))
+	}
 	c.api, err = api.New(api.Config{
 		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
 		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams,
+		Prefixes: map[string]http.Handler{auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS()},
 	})
 	if err != nil {
 		return err
 	}
 	streams.Reader = c.api.Reader()
-	return c.guard(streams)
+	return c.guard(streams, accounts)
 }
 
 // guard makes the door: who may come in, as whom, and to what.
-func (c *Cluster) guard(streams *stream.Handler) error {
-	accounts, err := auth.NewServiceAccounts(c.pki.ServiceAccount, c.settings.Issuer)
-	if err != nil {
-		return err
-	}
-	accounts.Reader = c.api.Reader()
+func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts) (err error) {
+	accounts.Reader, accounts.Now = c.api.Reader(), c.clock.Now
 	clients := x509.NewCertPool()
 	clients.AddCert(c.pki.CA.Cert)
 	var tokens authenticator.Token
