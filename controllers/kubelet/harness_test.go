@@ -22,6 +22,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"kuberow/api/kinds"
+	"kuberow/api/stream"
 	"kuberow/controllers"
 	"kuberow/controllers/kubelet"
 	"kuberow/sqlstore"
@@ -313,3 +314,5 @@ func condition(p *corev1.Pod, t corev1.PodConditionType) string {
 	}
 	return "none"
 }
+
+func streamsOf() stream.Streams { return stream.Streams{} }
