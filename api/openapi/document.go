@@ -17,6 +17,7 @@ import (
 type part struct {
 	name   string // api/v1, apis/apps, version
 	custom bool   // it changes when definitions do
+	gv     schema.GroupVersion
 	paths  func(m *models) []*path
 }
 
@@ -60,7 +61,10 @@ func single(url, id, description, tag string, answers any) func(*models) []*path
 		o := &operation{method: "get", id: id, description: description, tag: tag, produces: wire.Representations(false)}
 		switch answers.(type) {
 		case string:
-			o.produces = []string{wire.JSON}
+			o.produces, o.private = []string{wire.JSON}, true
+			if tag == "openid" {
+				o.produces = []string{"application/jwk-set+json"}
+			}
 			o.answers = []answer{ok("string")}
 		case apimachineryversion.Info:
 			o.produces = []string{wire.JSON}
@@ -77,7 +81,7 @@ func (h *handler) versionPart(gv schema.GroupVersion, list []*kinds.Resource, cu
 	if gv.Group == "" {
 		name = "api/" + gv.Version
 	}
-	return part{name: name, custom: custom, paths: func(m *models) []*path {
+	return part{name: name, custom: custom, gv: gv, paths: func(m *models) []*path {
 		g := newGroupPaths(m, gv)
 		if !custom {
 			g.add("/", nil, &operation{method: "get", id: "get" + g.camel + "APIResources", description: "get available resources",
@@ -109,6 +113,7 @@ func (h *handler) newPool() (*pool, error) { return newPool(kindsOf(h.registry.A
 // writePart writes one document of version 3.
 func (h *handler) writePart(w io.Writer, p part, definitions *pool) error {
 	m := definitions.models()
+	m.gv = p.gv
 	paths := p.paths(m)
 	j := newJSONWriter(w)
 	j.object(func() {

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // models collects the definitions of one document.
 type models struct {
 	*pool
+	gv   schema.GroupVersion // what the document is about; empty: everything
 	used map[string]bool
 	own  map[string]*node // of custom resources; no other document needs them
 }
@@ -80,7 +83,7 @@ func (j *jsonWriter) definitions(d dialect, m *models) {
 	j.object(func() {
 		for _, name := range m.list() {
 			j.key(name)
-			if n := m.own[name]; n != nil {
+			if n := m.special(name); n != nil {
 				j.schema(d, n)
 				continue
 			}
@@ -91,6 +94,26 @@ func (j *jsonWriter) definitions(d dialect, m *models) {
 			j.raw(string(b))
 		}
 	})
+}
+
+// special gives the definitions that no other document has in the same form: custom resources, and the kinds
+// that every group version has, of which a document names its own.
+func (m *models) special(name string) *node {
+	if n := m.own[name]; n != nil {
+		return n
+	}
+	n := m.byName[name]
+	if len(n.GVKs) < 3 || m.gv.Empty() {
+		return nil
+	}
+	narrow := *n
+	narrow.GVKs = nil
+	for _, k := range n.GVKs {
+		if k.Group == "" || k.GroupVersion() == m.gv {
+			narrow.GVKs = append(narrow.GVKs, k)
+		}
+	}
+	return &narrow
 }
 
 // encode gives a definition as JSON; many documents have the same ones.

@@ -5,6 +5,7 @@ package openapi
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,11 +27,11 @@ type operation struct {
 	action      string // x-kubernetes-action
 	gvk         *schema.GroupVersionKind
 	tag         string
-	deprecated  bool
 	params      []param
 	body        string // a definition
 	patch       bool   // the body is a patch: its media types say which kind
 	optional    bool   // the body may be missing
+	private     bool   // it says nothing of what it consumes
 	answers     []answer
 	produces    []string
 }
@@ -93,7 +94,26 @@ func (g *groupPaths) add(url string, params []param, ops ...*operation) {
 		}
 	}
 	if len(there) > 0 {
-		g.out = append(g.out, &path{url: g.prefix + url, params: params, ops: there})
+		p := &path{url: g.prefix + url, params: params, ops: there}
+		p.share()
+		g.out = append(g.out, p)
+	}
+}
+
+// share moves the parameters that all operations have to the path.
+func (p *path) share() {
+	for _, q := range p.ops[0].params {
+		all := true
+		for _, o := range p.ops {
+			all = all && slices.Contains(o.params, q)
+		}
+		if !all {
+			continue
+		}
+		p.params = append(p.params, q)
+	}
+	for _, o := range p.ops {
+		o.params = slices.DeleteFunc(clone(o.params), func(q param) bool { return slices.Contains(p.params, q) })
 	}
 }
 
@@ -116,7 +136,8 @@ func (g *groupPaths) resource(r *kinds.Resource, b bodies) {
 	g.add(object, append(clone(nameParams), prettyParam),
 		c.when(can("get"), c.get), c.when(can("update"), c.update), c.when(can("delete"), c.delete), c.when(can("patch"), c.patch))
 	for _, s := range r.Subresources {
-		g.subresource(c, s, object+"/"+s.Name, append(clone(nameParams), prettyParam))
+		below := append([]param{nameParam(s.GVK.Kind)}, nsParams...)
+		g.subresource(c, s, object+"/"+s.Name, append(below, prettyParam))
 	}
 	all := c
 	all.noun, all.suffix = r.Kind, "ForAllNamespaces"
@@ -143,19 +164,17 @@ func (g *groupPaths) subresource(c call, s *kinds.Subresource, url string, param
 		return
 	}
 	c.sub = upper(s.Name)
-	if s.Strategy == nil {
+	whole := s.GVK.Kind == c.r.Kind // a part of the object, in the object's own form
+	if !whole {
 		c.gvk = s.GVK
 	}
-	if t := typeOf(s.GVK); t != nil && s.Strategy == nil && s.Name != "log" {
+	if t := typeOf(s.GVK); t != nil && !whole {
 		c.bodies.object = g.models.ref(t)
 	}
 	can := func(verb string) bool { return contains(s.Verbs, verb) }
 	if s.Name == "log" {
 		g.add(url, append(params, g.optionParams(c.r, "PodLogOptions")...), c.log())
 		return
-	}
-	if s.Create != nil || can("create") { // the options stand in the query of every method
-		params = append(params, queryParams(metav1.CreateOptions{})...)
 	}
 	g.add(url, params, c.when(can("get"), c.get), c.when(can("update"), c.update),
 		c.when(can("patch"), c.patch), c.when(can("create"), c.create))

@@ -184,7 +184,7 @@ func (n *node) extendField(fm *fieldMarker, tag reflect.StructTag) {
 	}
 }
 
-// value is the schema of a field, an item or a map's value. omit: it is left out when it is zero.
+// value is the schema of a field. omit: it is left out when it is zero.
 func (m *pool) value(t reflect.Type, omit bool) *node {
 	n := &node{}
 	if t.Kind() == reflect.Pointer {
@@ -214,13 +214,20 @@ func (m *pool) value(t reflect.Type, omit bool) *node {
 			n.Ref = m.ref(t)
 			break
 		}
-		n.Type, n.Items = "array", m.value(t.Elem(), false)
+		n.Type, n.Items = "array", m.element(t.Elem())
 	case reflect.Map:
-		n.Type, n.Additional = "object", m.value(t.Elem(), false)
+		n.Type, n.Additional = "object", m.element(t.Elem())
 	case reflect.Interface:
 	default:
 		panic(fmt.Sprintf("openapi: no schema for a field of type %s", t))
 	}
+	return n
+}
+
+// element is the schema of an item or a map's value, which has no default.
+func (m *pool) element(t reflect.Type) *node {
+	n := m.value(t, true)
+	n.Default = nil
 	return n
 }
 

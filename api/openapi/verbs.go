@@ -53,7 +53,12 @@ func accepted(schema string) answer { return answer{"202", "Accepted", schema} }
 func (c call) model(v any) string { return c.g.models.refOf(v) }
 
 func (c call) list() *operation {
-	o := c.op("get", "list", "list", "list or watch objects of kind "+c.r.Kind, true)
+	watch := contains(c.r.Verbs, "watch")
+	description := "list objects of kind "
+	if watch {
+		description = "list or watch objects of kind "
+	}
+	o := c.op("get", "list", "list", description+c.r.Kind, true)
 	o.params = queryParams(metav1.ListOptions{})
 	o.answers = []answer{ok(c.bodies.list)}
 	return o
@@ -67,15 +72,16 @@ func (c call) allNamespaces() *operation {
 
 func (c call) create() *operation {
 	o := c.op("post", "create", "post", "create "+c.of(article(c.r.Kind)), false)
-	if c.sub == "" {
-		o.params = queryParams(metav1.CreateOptions{})
-	}
+	o.params = queryParams(metav1.CreateOptions{})
 	o.body = c.bodies.object
 	o.answers = []answer{ok(c.bodies.object), created(c.bodies.object), accepted(c.bodies.object)}
 	return o
 }
 
 func article(kind string) string {
+	if strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss") {
+		return kind // Endpoints
+	}
 	if strings.ContainsAny(kind[:1], "AEIOU") {
 		return "an " + kind
 	}
@@ -126,7 +132,8 @@ func (c call) delete() *operation {
 func (c call) deleteCollection() *operation {
 	c.noun = "Collection" + c.noun
 	o := c.op("delete", "delete", "deletecollection", "delete collection of "+c.r.Kind, false)
-	o.params = merge(queryParams(metav1.ListOptions{}), queryParams(metav1.DeleteOptions{}))
+	selected := without(without(queryParams(metav1.ListOptions{}), "watch"), "allowWatchBookmarks")
+	o.params = merge(selected, queryParams(metav1.DeleteOptions{}))
 	o.body, o.optional = c.model(metav1.DeleteOptions{}), true
 	o.answers = []answer{ok(c.model(metav1.Status{}))}
 	return o
@@ -139,7 +146,7 @@ func merge(a, b []param) []param {
 		seen[p.name] = true
 	}
 	for _, p := range b {
-		if !seen[p.name] && p.name != "watch" {
+		if !seen[p.name] {
 			a = append(a, p)
 		}
 	}
@@ -149,7 +156,6 @@ func merge(a, b []param) []param {
 func (c call) watch() *operation {
 	o := c.op("get", "watch", "watch", "watch changes to an object of kind "+c.r.Kind+
 		". deprecated: use the 'watch' parameter with a list operation instead, filtered to a single item with the 'fieldSelector' parameter.", true)
-	o.deprecated = true
 	o.answers = []answer{ok(c.model(metav1.WatchEvent{}))}
 	return o
 }
@@ -158,7 +164,6 @@ func (c call) watchList() *operation {
 	c.suffix = "List" + c.suffix
 	o := c.op("get", "watch", "watchlist", "watch individual changes to a list of "+c.r.Kind+
 		". deprecated: use the 'watch' parameter with a list operation instead.", true)
-	o.deprecated = true
 	o.answers = []answer{ok(c.model(metav1.WatchEvent{}))}
 	return o
 }

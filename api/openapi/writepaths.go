@@ -10,7 +10,7 @@ import (
 
 // patchTypes are the media types of a patch; what cannot be merged strategically has no Go type.
 var patchTypes = []string{
-	"application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json",
+	"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
 }
 
 func (j *jsonWriter) paths(d dialect, paths []*path) {
@@ -33,11 +33,8 @@ func (j *jsonWriter) paths(d dialect, paths []*path) {
 
 func (j *jsonWriter) operation(d dialect, o *operation) {
 	j.object(func() {
-		if d == v2 {
+		if d == v2 && !o.private {
 			j.field("consumes", o.consumes())
-		}
-		if o.deprecated {
-			j.field("deprecated", true)
 		}
 		j.field("description", o.description)
 		j.field("operationId", o.id)
