@@ -17,6 +17,7 @@ import (
 	"kuberow/api/discovery"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/builtin"
+	"kuberow/api/openapi"
 	"kuberow/api/rest"
 	"kuberow/api/stream"
 	"kuberow/api/wire"
@@ -49,7 +50,10 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
 		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams,
-		Prefixes: map[string]http.Handler{auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS()},
+		Prefixes: map[string]http.Handler{
+			auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS(),
+			"/openapi/": openapi.Handler(c.registry, openapi.Options{Version: Version}),
+		},
 	})
 	if err != nil {
 		return err
