@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/julienschmidt/httprouter"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -51,6 +52,9 @@ type Config struct {
 	Discovery http.Handler
 	// Connect serves the subresources that are streams: log, exec, attach, portforward, proxy.
 	Connect http.Handler
+	// Types makes the schemas of kinds that client-go has no apply configurations for (api/openapi can); nil leaves
+	// them to a guess.
+	Types func([]*kinds.Resource) (managedfields.TypeConverter, error)
 	// Prefixes serve all paths that begin with a prefix: /openapi/, /openid/v1/. The request has passed the whole chain.
 	Prefixes map[string]http.Handler
 	// Unserved answers for resources of a group that the registry does not hold (aggregation); nil is 404.
@@ -92,7 +96,7 @@ func New(c Config) (*Server, error) {
 	s.rest = rest.New(rest.Config{
 		Store: c.Store, Proposer: c.Proposer, Registry: c.Registry, Cluster: c.Cluster, Admission: c.Admission,
 		Authorizer: door{s}, Clock: c.Clock, Random: c.Random, UID: c.UID, Logger: c.Logger,
-		Connect: c.Connect, Stopping: s.stopping,
+		Connect: c.Connect, Types: c.Types, Stopping: s.stopping,
 	})
 	s.checks = append(s.builtInChecks(), c.Checks...)
 	s.router = s.routes()

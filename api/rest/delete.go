@@ -78,8 +78,15 @@ func (o *op) deleteOnce(current *row, options *metav1.DeleteOptions) (res delete
 	if err := o.validatingAdmission(opDelete, nil, current.obj); err != nil {
 		return deleted{}, false, err
 	}
-	held := len(m.GetFinalizers()) > 0 || o.Resource.Holds != nil && o.Resource.Holds(obj)
+	held := len(m.GetFinalizers()) > 0
 	switch {
+	case o.Resource.Holds != nil && o.Resource.Holds(obj):
+		if before.GetDeletionTimestamp() != nil {
+			return deleted{row: *current}, false, nil
+		}
+		at := metav1.NewTime(o.Now)
+		m.SetDeletionTimestamp(&at)
+		return o.mark(obj, current)
 	case graceful && (held || *m.GetDeletionGracePeriodSeconds() > 0):
 		return o.mark(obj, current)
 	case held:

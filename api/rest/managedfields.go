@@ -32,7 +32,13 @@ type fieldManagers struct {
 
 	mu       sync.Mutex
 	managers map[managerKey]*managedfields.FieldManager
-	scales   map[*kinds.Resource]*kinds.Resource // the Scale of each resource that has one
+	parts    map[partKey]*kinds.Resource
+}
+
+// partKey names a kind that is a part of another: the Scale of a Deployment.
+type partKey struct {
+	parent *kinds.Resource
+	gvk    schema.GroupVersionKind
 }
 
 type managerKey struct {
@@ -43,12 +49,13 @@ type managerKey struct {
 
 func newFieldManagers(r *REST) *fieldManagers {
 	return &fieldManagers{
-		rest: r, managers: map[managerKey]*managedfields.FieldManager{}, scales: map[*kinds.Resource]*kinds.Resource{},
+		rest: r, managers: map[managerKey]*managedfields.FieldManager{}, parts: map[partKey]*kinds.Resource{},
 		conv: sync.OnceValue(func() managedfields.TypeConverter {
 			return &typeConverter{
 				builtIn: applyconfigurations.NewTypeConverter(clientscheme.Scheme),
 				deduced: managedfields.NewDeducedTypeConverter(),
-				scheme:  clientscheme.Scheme,
+				more:    sync.OnceValue(r.moreTypes),
+				which:   map[schema.GroupVersionKind]managedfields.TypeConverter{},
 			}
 		}),
 	}
@@ -61,25 +68,65 @@ func (r *REST) Warm() {
 	_, _ = r.fields.conv().ObjectToTyped(probe, typed.AllowDuplicates)
 }
 
-// typeConverter knows the schema of the built-in kinds, and guesses for the
-// others, whose lists are then atomic.
+// typeConverter finds the schema of a kind: client-go's for most built-in
+// kinds, the one made from the API's own description for the others, and for
+// what neither knows (Scale) a guess, in which lists are atomic.
 type typeConverter struct {
 	builtIn, deduced managedfields.TypeConverter
-	scheme           *runtime.Scheme
+	more             func() managedfields.TypeConverter
+
+	mu    sync.Mutex
+	which map[schema.GroupVersionKind]managedfields.TypeConverter
+}
+
+// of gives the converter that knows the kind, found out by trying.
+func (t *typeConverter) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.which[gvk]; c != nil {
+		return c
+	}
+	empty := &unstructured.Unstructured{Object: map[string]any{}}
+	empty.SetGroupVersionKind(gvk)
+	found := t.deduced
+	if _, err := t.builtIn.ObjectToTyped(empty); err == nil {
+		found = t.builtIn
+	} else if more := t.more(); more != nil {
+		if _, err := more.ObjectToTyped(empty); err == nil {
+			found = more
+		}
+	}
+	t.which[gvk] = found
+	return found
 }
 
 // ObjectToTyped implements managedfields.TypeConverter.
 func (t *typeConverter) ObjectToTyped(obj runtime.Object, o ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	gvk := obj.GetObjectKind().GroupVersionKind()
-	if t.scheme.Recognizes(gvk) && gvk.Kind != "Scale" { // the schema does not have Scale, which has no lists
-		return t.builtIn.ObjectToTyped(obj, o...)
-	}
-	return t.deduced.ObjectToTyped(obj, o...)
+	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, o...)
 }
 
 // TypedToObject implements managedfields.TypeConverter.
 func (t *typeConverter) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
 	return t.builtIn.TypedToObject(v)
+}
+
+// moreTypes makes the schemas that client-go does not have, nil when nobody can.
+func (r *REST) moreTypes() managedfields.TypeConverter {
+	if r.Types == nil {
+		return nil
+	}
+	var others []*kinds.Resource
+	for _, res := range r.Registry.All() {
+		if !res.Custom && !clientscheme.Scheme.Recognizes(res.Hub.GVK) || res.Prefix == "" {
+			others = append(others, res)
+		}
+	}
+	c, err := r.Types(others)
+	if err != nil {
+		r.Logger.Warn("some kinds have no schema for managedFields", "error", err)
+		return nil
+	}
+	return c
 }
 
 // manager gives the field manager of the op's kind, version and path.
@@ -107,14 +154,19 @@ func (o *op) fieldManager() (*managedfields.FieldManager, error) {
 	return m, nil
 }
 
-// scale gives the resource that stands for the Scale of a parent.
-func (f *fieldManagers) scale(parent *kinds.Resource) *kinds.Resource {
+// part gives the resource that stands for what a subresource reads and writes: a Scale, a TokenRequest.
+func (f *fieldManagers) part(parent *kinds.Resource, gvk schema.GroupVersionKind, empty func() runtime.Object) *kinds.Resource {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.scales[parent] == nil {
-		f.scales[parent] = scaleResource(parent)
+	k := partKey{parent, gvk}
+	if f.parts[k] == nil {
+		v := &kinds.Version{GVK: gvk, New: empty}
+		f.parts[k] = &kinds.Resource{
+			Group: parent.Group, Name: parent.Name, Kind: gvk.Kind, Namespaced: parent.Namespaced,
+			Prefix: parent.Prefix, Hub: v, Versions: []*kinds.Version{v}, Strategy: &kinds.Strategy{},
+		}
 	}
-	return f.scales[parent]
+	return f.parts[k]
 }
 
 // forget drops the managers of a resource that is served no longer.

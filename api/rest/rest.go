@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kuberow/api/admission"
@@ -35,6 +36,10 @@ type Config struct {
 
 	// Connect serves the subresources that are streams: log, exec, attach, portforward, proxy.
 	Connect http.Handler
+
+	// Types makes the schemas of kinds that client-go has no apply configurations for (api/openapi can); nil leaves
+	// them to a guess.
+	Types func([]*kinds.Resource) (managedfields.TypeConverter, error)
 
 	// Stopping ends when the server shuts down: watches end with it.
 	Stopping context.Context

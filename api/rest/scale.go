@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"kuberow/api/kinds"
 )
 
 // The scale subresource is an autoscaling/v1 Scale that is stored nowhere: it
@@ -46,25 +44,13 @@ func (c *call) serveScale() error {
 	return methodNotAllowed(c.info.Verb)
 }
 
-// scaleResource lets the patches and the field managers treat a Scale as a kind of its own.
-func scaleResource(parent *kinds.Resource) *kinds.Resource {
-	v := &kinds.Version{
-		GVK:     autoscalingv1.SchemeGroupVersion.WithKind("Scale"),
-		New:     func() runtime.Object { return &autoscalingv1.Scale{} },
-		NewList: func() runtime.Object { return nil },
-	}
-	return &kinds.Resource{
-		Group: parent.Group, Name: parent.Name, Kind: "Scale", Namespaced: parent.Namespaced,
-		Prefix: parent.Prefix, Hub: v, Versions: []*kinds.Version{v}, Strategy: &kinds.Strategy{},
-	}
-}
-
 // changeScale answers PUT and PATCH: a change of the Scale, inside a change of the object.
 func (c *call) changeScale() error {
 	part := *c
 	inner := *c.op
 	part.op = &inner
-	inner.Resource = c.rest.fields.scale(c.Resource)
+	inner.Resource = c.rest.fields.part(c.Resource, autoscalingv1.SchemeGroupVersion.WithKind("Scale"),
+		func() runtime.Object { return &autoscalingv1.Scale{} })
 	inner.Version = inner.Resource.Hub
 	inner.sub = nil
 	changed, err := part.scaleChange()

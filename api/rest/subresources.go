@@ -39,10 +39,14 @@ func (c *call) serveCreateFunc() error {
 	if err != nil {
 		return err
 	}
-	if m, err := meta.Accessor(in); err == nil && c.Resource.Namespaced {
+	if m, err := meta.Accessor(in); err == nil {
+		if c.sub == nil {
+			wipeSystemMeta(m)
+		}
 		if err := c.checkNamespace(m); err != nil {
 			return err
 		}
+		c.trackPart(in)
 	}
 	c.trackPosted(in)
 	if err := c.mutatingAdmission(opCreate, in, nil); err != nil {
@@ -64,6 +68,22 @@ func (c *call) serveCreateFunc() error {
 	return c.answerObject(http.StatusCreated, out)
 }
 
+// trackPart records the managedFields of what is only answered: Real Kubernetes does, too.
+func (c *call) trackPart(in runtime.Object) {
+	part := *c.op
+	if c.sub != nil {
+		part.Resource = c.rest.fields.part(c.Resource, c.sub.GVK, c.emptyPart)
+		part.Version, part.sub = part.Resource.Hub, nil
+	}
+	part.track(part.Resource.Hub.New(), in)
+}
+
+// emptyPart makes an object of the subresource's kind; decodeSub has made sure that there is one.
+func (c *call) emptyPart() runtime.Object {
+	obj, _ := clientscheme.Scheme.New(c.sub.GVK)
+	return obj
+}
+
 // decodeSub reads the body as the kind of the subresource.
 func (c *call) decodeSub(body []byte, mediaType, fieldValidation string) (runtime.Object, error) {
 	if c.sub == nil {
@@ -72,10 +92,7 @@ func (c *call) decodeSub(body []byte, mediaType, fieldValidation string) (runtim
 	if _, err := clientscheme.Scheme.New(c.sub.GVK); err != nil {
 		return nil, fmt.Errorf("create %s: %w", c.sub.Name, err)
 	}
-	t := wire.Target{GVK: c.sub.GVK, Known: c.rest.known, New: func() runtime.Object {
-		obj, _ := clientscheme.Scheme.New(c.sub.GVK) // it was there a moment ago
-		return obj
-	}}
+	t := wire.Target{GVK: c.sub.GVK, Known: c.rest.known, New: c.emptyPart}
 	obj, errs, err := wire.Decode(body, mediaType, t, fieldValidation != metav1.FieldValidationIgnore)
 	if err != nil {
 		return nil, err
