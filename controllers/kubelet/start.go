@@ -59,7 +59,12 @@ func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer
 	switch {
 	case errors.As(err, &notStarted):
 		k.event(pod, c.fieldPath(), corev1.EventTypeNormal, "Created", "Container created")
-		return true, k.startFailed(ctx, w, pod, c, reasonRun, err)
+		failed = k.startFailed(ctx, w, pod, c, reasonRun, err)
+		w.mu.Lock()
+		w.stale = true
+		w.again(k.Clock.Now().Add(showStartError))
+		w.mu.Unlock()
+		return false, failed
 	case err != nil:
 		return false, k.startFailed(ctx, w, pod, c, reasonCreate, err)
 	}
@@ -75,6 +80,9 @@ func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer
 
 // retryStart is when a start that failed for its configuration is tried again.
 const retryStart = 10 * time.Second
+
+// showStartError is how long RunContainerError stands before the next attempt or CrashLoopBackOff.
+const showStartError = time.Second
 
 // startFailed records why a container did not start.
 func (k *Kubelet) startFailed(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer, why string, err error) bool {
@@ -102,11 +110,15 @@ func (k *Kubelet) inRestartBackoff(w *worker, pod *corev1.Pod, c specContainer) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.sandbox.latest(c.Name)
-	if last == nil || last.State != StateExited {
+	if last == nil || last.State == StateRunning {
 		return false
 	}
+	ended := last.Finished
+	if ended.IsZero() { // it was created, but did not start
+		ended = last.Created
+	}
 	b := w.backoffOf("restart/" + c.Name + "/" + c.Image)
-	if t := b.until(last.Finished, now); !t.IsZero() {
+	if t := b.until(ended, now); !t.IsZero() {
 		if w.reasons[c.Name].Reason != reasonCrashLoop {
 			k.event(pod, c.fieldPath(), corev1.EventTypeWarning, "BackOff",
 				fmt.Sprintf("Back-off restarting failed container %s in pod %s", c.Name, describe(pod)))
@@ -116,7 +128,7 @@ func (k *Kubelet) inRestartBackoff(w *worker, pod *corev1.Pod, c specContainer) 
 		w.again(t)
 		return true
 	}
-	b.next(last.Finished, now)
+	b.next(ended, now)
 	return false
 }
 
