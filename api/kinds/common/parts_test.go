@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func deploymentParts() Parts[appsv1.Deployment, appsv1.DeploymentSpec, appsv1.DeploymentStatus, *appsv1.Deployment] {
@@ -57,5 +59,18 @@ func TestStrategyKeepsNilFunctionsNil(t *testing.T) {
 	s.Default(seen)
 	if !seen.Spec.Paused {
 		t.Error("Default was not called with the object")
+	}
+}
+
+func TestFaultsOfMapsComeInOneOrder(t *testing.T) {
+	bad := map[string]string{"c d": "", "a b": "", "e f": "", "g h": ""}
+	for range 20 {
+		for _, all := range []field.ErrorList{
+			Labels(bad, nil), Annotations(bad, nil), LabelSelector(&metav1.LabelSelector{MatchLabels: bad}, nil),
+		} {
+			if len(all) != 4 || all[0].BadValue != "a b" || all[3].BadValue != "g h" {
+				t.Fatalf("got %v", all)
+			}
+		}
 	}
 }

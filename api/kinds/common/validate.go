@@ -37,12 +37,36 @@ func Positive(value int64, path *field.Path) field.ErrorList {
 
 // LabelSelector checks a selector in its structured form.
 func LabelSelector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {
-	return unversionedvalidation.ValidateLabelSelector(s, unversionedvalidation.LabelSelectorValidationOptions{}, path)
+	options := unversionedvalidation.LabelSelectorValidationOptions{}
+	if s == nil || len(s.MatchLabels) < 2 {
+		return unversionedvalidation.ValidateLabelSelector(s, options, path)
+	}
+	rest := *s
+	rest.MatchLabels = nil
+	return append(Labels(s.MatchLabels, path.Child("matchLabels")), unversionedvalidation.ValidateLabelSelector(&rest, options, path)...)
 }
 
-// Labels checks a map of labels (a template's, a selector's).
+// Labels checks a map of labels (a template's, a selector's), in the order of its keys: the same
+// request is refused with the same words each time.
 func Labels(labels map[string]string, path *field.Path) field.ErrorList {
-	return unversionedvalidation.ValidateLabels(labels, path)
+	var all field.ErrorList
+	for _, key := range Keys(labels) {
+		all = append(all, unversionedvalidation.ValidateLabels(map[string]string{key: labels[key]}, path)...)
+	}
+	return all
+}
+
+// Annotations checks a map of annotations, in the order of its keys. Unlike a label's, an
+// annotation's key may have capitals in its prefix.
+func Annotations(annotations map[string]string, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for _, key := range Keys(annotations) {
+		all = append(all, invalid(validation.IsQualifiedName(strings.ToLower(key)), key, path)...)
+	}
+	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
+		all = append(all, field.TooLong(path, "", apivalidation.TotalAnnotationSizeLimitB))
+	}
+	return all
 }
 
 // QualifiedName checks a name with an optional DNS prefix.

@@ -5,7 +5,6 @@ import (
 	"net"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -20,7 +19,7 @@ func validateEndpoints(_ *kinds.Context, e *corev1.Endpoints) field.ErrorList {
 
 func endpointSubsets(e *corev1.Endpoints) field.ErrorList {
 	var f faults
-	f.add(apivalidation.ValidateAnnotations(e.Annotations, field.NewPath("annotations")))
+	f.add(common.Annotations(e.Annotations, field.NewPath("annotations")))
 	for i := range e.Subsets {
 		s, at := &e.Subsets[i], field.NewPath("subsets").Index(i)
 		if len(s.Addresses) == 0 && len(s.NotReadyAddresses) == 0 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	unversionedvalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -34,7 +33,7 @@ type podCheck struct {
 func ValidatePodTemplateSpec(t *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	all := common.Labels(t.Labels, path.Child("labels"))
 	annotations := path.Child("annotations")
-	all = append(all, apivalidation.ValidateAnnotations(t.Annotations, annotations)...)
+	all = append(all, common.Annotations(t.Annotations, annotations)...)
 	all = append(all, podAnnotations(t.Annotations, &t.Spec, annotations)...)
 	c := &podCheck{spec: &t.Spec, path: path.Child("spec")}
 	c.run()

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -147,7 +146,7 @@ func bundleName(name string) []string {
 func (p *projection) certificate(s *corev1.PodCertificateProjection, at *field.Path) {
 	p.add(common.SignerName(s.SignerName, at.Child("signerName")))
 	if s.UserAnnotations != nil {
-		p.add(apivalidation.ValidateAnnotations(s.UserAnnotations, at.Child("userAnnotations")))
+		p.add(common.Annotations(s.UserAnnotations, at.Child("userAnnotations")))
 	}
 	oneOf(&p.faults, at.Child("keyType"), s.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if n := s.MaxExpirationSeconds; n != nil {

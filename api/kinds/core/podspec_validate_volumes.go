@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -199,7 +198,7 @@ func (c *podCheck) checkEphemeralVolume(v *corev1.Volume, at *field.Path) {
 		c.required(at.Child("volumeClaimTemplate"), "")
 	} else {
 		at := at.Child("volumeClaimTemplate")
-		c.add(apivalidation.ValidateAnnotations(t.Annotations, at.Child("metadata", "annotations")))
+		c.add(common.Annotations(t.Annotations, at.Child("metadata", "annotations")))
 		c.add(common.Labels(t.Labels, at.Child("metadata", "labels")))
 		c.add(ValidateClaimSpec(&t.Spec, at.Child("spec")))
 	}
