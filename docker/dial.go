@@ -52,7 +52,7 @@ func (r *Runtime) dialInside(ctx context.Context, uid apitypes.UID, port string)
 	}
 	made, err := r.engine.ContainerCreate(ctx, &container.Config{
 		Image: image, Cmd: []string{"dial", net.JoinHostPort("127.0.0.1", port)}, OpenStdin: true, StdinOnce: true,
-		AttachStdin: true, AttachStdout: true, AttachStderr: true, Labels: map[string]string{labelCluster: r.Cluster, labelRole: "dial"},
+		AttachStdin: true, AttachStdout: true, AttachStderr: true, Labels: map[string]string{LabelCluster: r.Cluster, labelRole: "dial"},
 	}, &container.HostConfig{NetworkMode: container.NetworkMode("container:" + r.sandboxName(uid)), AutoRemove: true}, nil, nil, "")
 	if err != nil {
 		return nil, fmt.Errorf("create a container to dial from: %w", err)

@@ -93,6 +93,9 @@ func (r *Runtime) describe(ctx context.Context, c container.InspectResponse) kub
 		out.State = kubelet.StateCreated
 	default:
 		out.State = kubelet.StateExited
+		if out.Finished.Before(out.Started) {
+			out.Started = out.Finished // the engine notes the start of a short process after its end
+		}
 		out.ExitCode = int32(c.State.ExitCode)
 		out.Reason = exitReason(c.State)
 		out.Message = r.terminationMessage(ctx, c)

@@ -56,7 +56,7 @@ func (r *Runtime) createNetwork(ctx context.Context) (network.CreateResponse, er
 		IPAM: &network.IPAM{Driver: "default", Config: []network.IPAMConfig{
 			{Subnet: r.Subnet, IPRange: r.PodCIDR, Gateway: r.Gateway, AuxAddress: map[string]string{"range": rangeAddress(r.PodCIDR)}},
 		}},
-		Labels: map[string]string{labelCluster: r.Cluster},
+		Labels: map[string]string{LabelCluster: r.Cluster},
 	})
 }
 
@@ -77,7 +77,7 @@ func overlaps(err error) bool {
 // again when it does. It names the clusters' networks that are in use, and
 // gives refusal back when it removed none.
 func (r *Runtime) removeStale(ctx context.Context, refusal error) (holders string, err error) {
-	found, err := r.engine.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelCluster))})
+	found, err := r.engine.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", LabelCluster))})
 	if err != nil {
 		return "", fmt.Errorf("list Docker networks: %w", err)
 	}

@@ -14,9 +14,11 @@ import (
 	"kuberow/controllers/kubelet"
 )
 
-// Labels on everything that a cluster owns in the engine.
+// LabelCluster marks everything that a cluster owns in the engine with its ID.
+const LabelCluster = "kuberow.dev/cluster"
+
+// The other labels say what it is.
 const (
-	labelCluster    = "kuberow.dev/cluster"
 	labelRole       = "kuberow.dev/role" // sandbox, container, volume, proxy
 	labelPodUID     = "kuberow.dev/pod-uid"
 	labelNamespace  = "kuberow.dev/namespace"
@@ -95,7 +97,7 @@ func (r *Runtime) Version(ctx context.Context) (string, error) {
 
 // mine selects what belongs to this cluster, and to a pod when uid is not "".
 func (r *Runtime) mine(uid types.UID, more ...string) filters.Args {
-	f := filters.NewArgs(filters.Arg("label", labelCluster+"="+r.Cluster))
+	f := filters.NewArgs(filters.Arg("label", LabelCluster+"="+r.Cluster))
 	if uid != "" {
 		f.Add("label", labelPodUID+"="+string(uid))
 	}

@@ -111,7 +111,8 @@ func exited(t *testing.T, r *Runtime, uid types.UID) kubelet.Container {
 
 func TestAPodRunsAndIsFoundAgain(t *testing.T) {
 	r := engine(t)
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	p := pod("echo out; echo err >&2; cat /conf/a /conf/deep/b; while true; do sleep 1; done")
 	id := start(t, r, p,
 		kubelet.Mount{Volume: "conf", Path: "/conf", ReadOnly: true, Files: []kubelet.File{{Path: "a", Data: []byte("1\n"), Mode: 0o644}, {Path: "deep/b", Data: []byte("2\n"), Mode: 0o644}}},

@@ -196,7 +196,7 @@ func (r *Runtime) sandboxName(uid types.UID) string {
 
 func (r *Runtime) podLabels(pod *corev1.Pod, role string) map[string]string {
 	return map[string]string{
-		labelCluster: r.Cluster, labelRole: role, labelPodUID: string(pod.UID),
+		LabelCluster: r.Cluster, labelRole: role, labelPodUID: string(pod.UID),
 		labelNamespace: pod.Namespace, labelPod: pod.Name, labelNode: pod.Spec.NodeName,
 	}
 }

@@ -182,7 +182,7 @@ func (r *Runtime) startProxy(ctx context.Context, name, image string) error {
 	made, err := r.engine.ContainerCreate(ctx, &container.Config{
 		Image: image, OpenStdin: true,
 		Cmd:    []string{"proxy", "--service-cluster-ip-range=" + r.ServiceCIDR, "--cluster-dns=" + r.ClusterDNS, "--cluster-domain=" + r.ClusterDomain},
-		Labels: map[string]string{labelCluster: r.Cluster, labelRole: roleProxy},
+		Labels: map[string]string{LabelCluster: r.Cluster, labelRole: roleProxy},
 	}, &container.HostConfig{
 		NetworkMode: container.NetworkMode(r.NetworkName()), CapAdd: []string{"NET_ADMIN"},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyUnlessStopped},

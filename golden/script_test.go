@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"kuberow/docker/dockertest"
+	"kuberow/golden/cluster"
 )
 
 // TestScripts runs testdata/script/*.txtar: sessions of a person at a shell.
@@ -54,7 +55,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("KUBECONFIG", filepath.Join(e.WorkDir, "data", "kubeconfig"))
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Values["server"] = &server{}
-			e.Defer(func() { e.Values["server"].(*server).end(os.Kill) })
+			e.Defer(func() {
+				e.Values["server"].(*server).end(os.Kill)
+				if label, err := cluster.DockerLabel(filepath.Join(e.WorkDir, "data")); err == nil && docker {
+					if err := dockertest.RemoveAll(context.Background(), label); err != nil {
+						t.Error(err)
+					}
+				}
+			})
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

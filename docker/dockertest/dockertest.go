@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
 )
 
@@ -105,4 +110,38 @@ func layer(program []byte) (*bytes.Buffer, error) {
 		return nil, err
 	}
 	return out, w.Close()
+}
+
+// RemoveAll removes every container, volume and network that carries label
+// (kuberow.dev/cluster=ID): what a test's cluster left.
+func RemoveAll(ctx context.Context, label string) error {
+	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return fmt.Errorf("read the Docker settings: %w", err)
+	}
+	defer engine.Close()
+	mine := filters.NewArgs(filters.Arg("label", label))
+	containers, err := engine.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
+	if err != nil {
+		return fmt.Errorf("list containers: %w", err)
+	}
+	var errs []error
+	for _, c := range containers {
+		errs = append(errs, engine.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}))
+	}
+	volumes, err := engine.VolumeList(ctx, volume.ListOptions{Filters: mine})
+	if err != nil {
+		return fmt.Errorf("list volumes: %w", err)
+	}
+	for _, v := range volumes.Volumes {
+		errs = append(errs, engine.VolumeRemove(ctx, v.Name, true))
+	}
+	networks, err := engine.NetworkList(ctx, network.ListOptions{Filters: mine})
+	if err != nil {
+		return fmt.Errorf("list networks: %w", err)
+	}
+	for _, n := range networks {
+		errs = append(errs, engine.NetworkRemove(ctx, n.ID))
+	}
+	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -56,7 +55,7 @@ func (c *Cluster) connectDocker(ctx context.Context) (version string, err error)
 		return "", err
 	}
 	c.docker, err = docker.Connect(ctx, docker.Config{
-		Cluster: strconv.FormatUint(uint64(id), 16), Subnet: c.config.ClusterSubnet, Gateway: c.config.ClusterGateway, PodCIDR: c.config.ClusterCIDR,
+		Cluster: dockerName(id), Subnet: c.config.ClusterSubnet, Gateway: c.config.ClusterGateway, PodCIDR: c.config.ClusterCIDR,
 		ServiceCIDR: c.config.ServiceClusterIPRange, ClusterDNS: c.settings.ClusterDNS, ClusterDomain: c.config.ClusterDomain, Logger: c.log,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -17,6 +18,7 @@ import (
 
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/builtin"
+	"kuberow/docker"
 	"kuberow/sqlstore"
 )
 
@@ -46,6 +48,24 @@ func openToRead(dir string) (*sqlx.DB, error) {
 	}
 	return db, nil
 }
+
+// DockerLabel is the label of everything that the cluster of a data directory
+// owns in a Docker engine: docker ps --filter label=...
+func DockerLabel(dir string) (string, error) {
+	db, err := openToRead(dir)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var id int64
+	if err := db.Get(&id, "SELECT cluster_id FROM store"); err != nil {
+		return "", fmt.Errorf("read the cluster's name: %w", err)
+	}
+	return docker.LabelCluster + "=" + dockerName(id), nil
+}
+
+// dockerName is the cluster's ID as labels hold it.
+func dockerName(id int64) string { return strconv.FormatUint(uint64(id), 16) }
 
 // Check runs the invariants and prints what it checked; an error when one does not hold.
 func Check(ctx context.Context, dir string, out io.Writer) error {
