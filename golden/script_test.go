@@ -26,7 +26,7 @@ import (
 // on Docker want an engine, and fail without one where KUBEROW_REQUIRE_DOCKER=1.
 //
 // Commands beside testscript's own: serve starts a server (its flags follow)
-// and sets KUBECONFIG; stop and kill end it; eventually repeats a command until it
+// and sets KUBECONFIG; down ends it (stop is testscript's own: it ends the script); eventually repeats a command until it
 // succeeds; httpget fetches a URL of loopback; inotify-free waiting everywhere.
 func TestScripts(t *testing.T) {
 	if os.Getenv("KUBEROW_E2E") == "" {
@@ -77,7 +77,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":      cmdServe,
-			"stop":       cmdStop,
+			"down":       cmdDown,
 			"eventually": cmdEventually,
 			"httpget":    cmdHTTPGet,
 			"images":     cmdImages,
@@ -169,8 +169,8 @@ func (s *server) end(signal os.Signal) {
 	s.cmd = nil
 }
 
-// cmdStop ends the server: gracefully, or with -kill as kill -9 does.
-func cmdStop(ts *testscript.TestScript, neg bool, args []string) {
+// cmdDown ends the server: gracefully, or with -kill as kill -9 does.
+func cmdDown(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value("server").(*server)
 	if len(args) > 0 && args[0] == "-kill" {
 		s.end(os.Kill)
