@@ -61,7 +61,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: o.Path, log: o.Logger, lock: lock, walWarning: o.WALWarning, pool: make(chan *conn, readers), wake: newBroadcast()}
+	s := &Store{path: o.Path, log: o.Logger, lock: lock, walWarning: o.WALWarning, pool: newPool(), wake: newBroadcast()}
 	s.swept.Store(-1)
 	if o.Faults != nil {
 		s.faults = *o.Faults
@@ -124,10 +124,8 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		return wrap("open database for reading", err)
 	}
 	s.rdb.SetMaxOpenConns(readers * 3)
-	s.rdb.SetMaxIdleConns(readers)
-	for range readers {
-		s.pool <- nil // connected at first use: a start should not wait for four connections
-	}
+	s.rdb.SetMaxIdleConns(readers * 3) // kept through a burst: a new one parses all views
+	s.rdb.SetConnMaxIdleTime(idleTime) // and given back after it
 	return nil
 }
 

@@ -24,7 +24,7 @@ type Store struct {
 
 	wdb  *sqlx.DB // holds the writer's connection
 	rdb  *sqlx.DB // read-only connections
-	pool chan *conn
+	pool *pool
 
 	revision atomic.Int64 // = state.revision, for readers without the lock
 	compact  atomic.Int64 // = state.compact
@@ -86,12 +86,7 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.wake.close()
-	for range readers { // wait for the reads that are under way
-		if c := <-s.pool; c != nil {
-			_ = c.close()
-		}
-	}
-	close(s.pool)
+	s.pool.close() // waits for the reads that are under way
 	return s.closeAll()
 }
 
