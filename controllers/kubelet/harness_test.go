@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	stdruntime "runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -80,6 +81,11 @@ func (w *world) start(r kubelet.Runtime, edit ...func(*kubelet.Config)) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(w.k.Stop)
+	for limit := time.Now().Add(10 * time.Second); !w.k.Up(); stdruntime.Gosched() {
+		if time.Now().After(limit) {
+			w.t.Fatal("the kubelet does not find its engine")
+		}
+	}
 }
 
 func objectKey(gr schema.GroupResource, namespace, name string) string {

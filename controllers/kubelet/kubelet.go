@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -79,23 +80,22 @@ func New(c Config) *Kubelet {
 	return k
 }
 
-// Start lists what runs, so that Step adopts it, and follows the engine until
-// Stop. An engine that is not there is no error: the nodes are not ready and it is
-// tried again.
+// Start follows the engine until Stop. What runs is listed first, so that Step
+// adopts it; until then Step changes nothing. A real engine is asked in the
+// background, since it may take long or not be there, which is no error: the nodes are
+// not ready and it is tried again.
 func (k *Kubelet) Start(ctx context.Context) error {
 	k.ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	k.started = k.Clock.Now()
-	if k.sim != nil {
-		if err := k.restore(ctx); err != nil {
-			return err
-		}
+	if k.sim == nil {
+		k.spawn(k.follow)
+		return nil
 	}
-	events, err := k.connect(ctx)
-	if err != nil {
-		k.Logger.Warn("container runtime is down; pods stay as they are until it is back", "runtime", k.Runtime.Name(), "err", err)
+	if err := k.restore(ctx); err != nil {
+		return fmt.Errorf("restore simulated pods: %w", err)
 	}
-	k.spawn(func() { k.follow(events) })
-	return nil
+	_, err := k.connect()
+	return err
 }
 
 // Stop ends all work. Containers keep running.
@@ -141,14 +141,14 @@ func (k *Kubelet) restore(ctx context.Context) error {
 
 // connect subscribes to the engine's events, then lists what runs: in this
 // order nothing is missed in between.
-func (k *Kubelet) connect(ctx context.Context) (<-chan types.UID, error) {
-	if _, err := k.Runtime.Version(ctx); err != nil {
+func (k *Kubelet) connect() (<-chan types.UID, error) {
+	if _, err := k.Runtime.Version(k.ctx); err != nil {
 		return nil, err
 	}
 	sub, cancel := context.WithCancel(k.ctx)
 	events, err := k.Runtime.Events(sub)
 	if err == nil {
-		err = k.relist(ctx)
+		err = k.relist(k.ctx)
 	}
 	if err != nil {
 		cancel()
@@ -213,34 +213,37 @@ func (k *Kubelet) relist(ctx context.Context) error {
 // retryEngine is how long to wait before an engine that does not answer is asked again.
 const retryEngine = 2 * time.Second
 
-// follow hands each event to its pod's worker, and reconnects when the engine went away.
-func (k *Kubelet) follow(events <-chan types.UID) {
-	for {
-		if events != nil {
+// follow connects to the engine, hands each event to its pod's worker, and
+// connects again when the engine went away.
+func (k *Kubelet) follow() {
+	told := false
+	for k.ctx.Err() == nil {
+		events, err := k.connect()
+		switch {
+		case err == nil:
+			if told {
+				k.Logger.Info("container runtime is back", "runtime", k.Runtime.Name())
+			}
+			k.nodesChanged()
+			k.wakeAll()
 			for uid := range events {
 				k.changed(uid)
 			}
-		}
-		if k.ctx.Err() != nil {
-			return
-		}
-		if k.up.Swap(false) {
+			k.up.Store(false)
+			if k.ctx.Err() != nil {
+				return
+			}
 			k.Logger.Warn("container runtime went away; pods stay as they are, nodes are not ready", "runtime", k.Runtime.Name())
 			k.nodesChanged()
+			told = true
+		case !told && k.ctx.Err() == nil:
+			k.Logger.Warn("container runtime is down; pods stay as they are until it is back", "runtime", k.Runtime.Name(), "err", err)
+			told = true
 		}
 		select {
 		case <-k.ctx.Done():
-			return
 		case <-k.Clock.After(retryEngine):
 		}
-		var err error
-		if events, err = k.connect(k.ctx); err != nil {
-			events = nil
-			continue
-		}
-		k.Logger.Info("container runtime is back", "runtime", k.Runtime.Name())
-		k.nodesChanged()
-		k.wakeAll()
 	}
 }
 

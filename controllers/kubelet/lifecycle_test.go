@@ -286,6 +286,7 @@ func TestEngineGoesAway(t *testing.T) {
 	w, f := withFake(t, func(c *kubelet.Config) { c.NodesChanged = func() { changed <- struct{}{} } })
 	w.put(pods, newPod("e", func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }))
 	w.until("e", "ready", func() bool { return w.ready("e") })
+	<-changed
 	f.goDown()
 	<-changed
 	if w.k.Up() || w.k.NodeConditions(w.pod("e").CreationTimestamp)[3].Status != corev1.ConditionFalse {
