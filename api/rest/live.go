@@ -98,11 +98,13 @@ func labelPairs(labels map[string]string) []sqlstore.Pair {
 	return pairs
 }
 
+// fieldPairs are the fields that have a value: one that is absent counts as "",
+// and a new pod alone would have four rows that say so.
 func fieldPairs(res *kinds.Resource, obj runtime.Object) []sqlstore.Pair {
 	if res.Strategy == nil || res.Strategy.Fields == nil {
 		return nil
 	}
-	return res.Strategy.Fields(obj)
+	return slices.DeleteFunc(res.Strategy.Fields(obj), func(p sqlstore.Pair) bool { return p.Value == "" })
 }
 
 // related makes the operations that go with a write.

@@ -48,7 +48,6 @@ func (c *call) serveCreateFunc() error {
 		}
 		c.trackPart(in)
 	}
-	c.trackPosted(in)
 	if err := c.mutatingAdmission(opCreate, in, nil); err != nil {
 		return err
 	}
