@@ -98,12 +98,25 @@ func (r *Runtime) describe(ctx context.Context, c container.InspectResponse) kub
 		}
 		out.ExitCode = int32(c.State.ExitCode)
 		out.Reason = exitReason(c.State)
-		out.Message = r.terminationMessage(ctx, c)
+		out.Message = r.message(ctx, c)
 		if out.Message == "" && c.State.Error != "" {
 			out.Message = c.State.Error
 		}
 	}
 	return out
+}
+
+// message is an ended container's termination message. Reading it takes the
+// engine longer than all the rest of a look at a pod, so it is kept.
+func (r *Runtime) message(ctx context.Context, c container.InspectResponse) string {
+	if text, ok := r.messages.Load(c.ID); ok {
+		return text.(string)
+	}
+	text := r.terminationMessage(ctx, c)
+	if ctx.Err() == nil {
+		r.messages.Store(c.ID, text)
+	}
+	return text
 }
 
 // exitReason uses the CRI's words.

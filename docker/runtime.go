@@ -57,6 +57,8 @@ type Runtime struct {
 	mu        sync.Mutex
 	pauseID   string // image of the sandboxes, once imported
 	networkID string
+
+	messages sync.Map // ID of an ended container -> its termination message: read once, as it cannot change any more
 }
 
 var _ kubelet.Runtime = (*Runtime)(nil)

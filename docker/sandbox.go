@@ -183,6 +183,7 @@ func (r *Runtime) kill(ctx context.Context, id string) error {
 }
 
 func (r *Runtime) remove(ctx context.Context, id string) error {
+	r.messages.Delete(id)
 	err := r.engine.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil // gone, or being removed right now
