@@ -74,6 +74,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		c.openDirectory, // the data directory, keys and certificates
 		c.openStore,     // the lock, cluster.db, its views
 		c.startLog,      // Raft: from here on commands are applied
+		c.bindPort,      // the port of the API, not yet answered
 		c.openAPI,       // the registry of kinds and the pipeline of a request
 		c.bootstrap,     // the objects of a new cluster
 		c.chooseRuntime, // Docker or simulated

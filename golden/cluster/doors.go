@@ -19,7 +19,8 @@ import (
 type doors struct {
 	secure   *http.Server
 	insecure *http.Server
-	port     int // of the secure one, once it listens
+	listener net.Listener // of the secure one, from bindPort to openDoors
+	port     int          // of the secure one
 }
 
 // Bounds of a connection: a client that sends its header slowly, or nothing, is let go.
@@ -29,19 +30,25 @@ const (
 	drainTimeout  = 5 * time.Second // at shutdown, for requests under way
 )
 
-// openDoors listens and answers.
-func (c *Cluster) openDoors(ctx, background context.Context) error {
-	listener, err := listen(ctx, c.config.BindAddress, c.config.SecurePort, "--secure-port")
+// bindPort takes the port, so that the Service kubernetes can name it. Nobody
+// is answered before openDoors.
+func (c *Cluster) bindPort(ctx, _ context.Context) (err error) {
+	c.doors.listener, err = listen(ctx, c.config.BindAddress, c.config.SecurePort, "--secure-port")
 	if err != nil {
 		return err
 	}
-	c.doors.port = listener.Addr().(*net.TCPAddr).Port
+	c.doors.port = c.doors.listener.Addr().(*net.TCPAddr).Port
 	c.settings.SecurePort = c.doors.port
+	return nil
+}
+
+// openDoors answers.
+func (c *Cluster) openDoors(ctx, background context.Context) error {
 	c.doors.secure = &http.Server{
 		Handler: c.api, TLSConfig: c.pki.TLSConfig(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: log.New(quiet{c}, "", 0),
 	}
-	c.serve(c.doors.secure, tls.NewListener(listener, c.doors.secure.TLSConfig))
+	c.serve(c.doors.secure, tls.NewListener(c.doors.listener, c.doors.secure.TLSConfig))
 	if c.config.InsecurePort >= 0 {
 		listener, err := listen(ctx, "127.0.0.1", c.config.InsecurePort, "--insecure-port")
 		if err != nil {
@@ -103,6 +110,9 @@ func (d *doors) close(server *api.Server) {
 	defer cancel()
 	if server != nil {
 		server.Shutdown(ctx)
+	}
+	if d.secure == nil && d.listener != nil {
+		d.listener.Close()
 	}
 	for _, s := range []*http.Server{d.secure, d.insecure} {
 		if s != nil {
