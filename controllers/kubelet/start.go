@@ -64,6 +64,7 @@ func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer
 		w.stale = true
 		w.again(k.Clock.Now().Add(showStartError))
 		w.mu.Unlock()
+		k.prune(ctx, w, c.Name)
 		return false, failed
 	case err != nil:
 		return false, k.startFailed(ctx, w, pod, c, reasonCreate, err)
