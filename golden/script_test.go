@@ -255,7 +255,11 @@ func fetch(url string) (string, error) {
 	return string(body), err
 }
 
-// cmdImages imports test images: images NAME...
+// cmdImages imports test images: images NAME... of busybox, images -program FILE NAME of one executable on PATH.
 func cmdImages(ts *testscript.TestScript, neg bool, args []string) {
+	if args[0] == "-program" {
+		ts.Check(dockertest.Program(context.Background(), args[2], lookPath(ts, args[1])))
+		return
+	}
 	ts.Check(dockertest.Busybox(context.Background(), args...))
 }

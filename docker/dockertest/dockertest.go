@@ -49,26 +49,50 @@ func Busybox(ctx context.Context, names ...string) error {
 	if err != nil {
 		return err
 	}
-	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	if err != nil {
-		return fmt.Errorf("read the Docker settings: %w", err)
-	}
-	defer engine.Close()
 	for _, name := range names {
 		layer, err := layer(program)
 		if err != nil {
 			return fmt.Errorf("make image %s: %w", name, err)
 		}
-		answer, err := engine.ImageImport(ctx, image.ImportSource{Source: layer, SourceName: "-"}, name,
-			image.ImportOptions{Changes: []string{`CMD ["/bin/sh"]`, "ENV PATH=/bin"}})
-		if err != nil {
-			return fmt.Errorf("import image %s: %w", name, err)
+		if err := load(ctx, name, layer, `CMD ["/bin/sh"]`, "ENV PATH=/bin"); err != nil {
+			return err
 		}
-		_, err = io.Copy(io.Discard, answer) // the import ends with its answer
-		answer.Close()
-		if err != nil {
-			return fmt.Errorf("import image %s: %w", name, err)
-		}
+	}
+	return nil
+}
+
+// Program imports a static executable of this machine as an image that runs it.
+func Program(ctx context.Context, name, path string) error {
+	program, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("make image %s: %w", name, err)
+	}
+	layer := &bytes.Buffer{}
+	w := tar.NewWriter(layer)
+	err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "program", Mode: 0o755, Size: int64(len(program))})
+	if err == nil {
+		_, err = w.Write(program)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return fmt.Errorf("make image %s: %w", name, err)
+	}
+	return load(ctx, name, layer, `ENTRYPOINT ["/program"]`)
+}
+
+// load imports one layer as an image.
+func load(ctx context.Context, name string, layer io.Reader, changes ...string) error {
+	engine, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		return fmt.Errorf("read the Docker settings: %w", err)
+	}
+	defer engine.Close()
+	answer, err := engine.ImageImport(ctx, image.ImportSource{Source: layer, SourceName: "-"}, name, image.ImportOptions{Changes: changes})
+	if err != nil {
+		return fmt.Errorf("import image %s: %w", name, err)
+	}
+	defer answer.Close()
+	if _, err := io.Copy(io.Discard, answer); err != nil { // the import ends with its answer
+		return fmt.Errorf("import image %s: %w", name, err)
 	}
 	return nil
 }
