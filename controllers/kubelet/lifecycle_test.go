@@ -366,3 +366,46 @@ func TestSameNameAgain(t *testing.T) {
 		return f.boxes["n-uid"] == nil && f.boxes["second"] != nil
 	})
 }
+
+// A sandbox that dies is replaced with all that it held, init containers
+// included; a pod that is never restarted ends instead.
+func TestSandboxDies(t *testing.T) {
+	for policy, want := range map[corev1.RestartPolicy][]string{
+		corev1.RestartPolicyAlways: {"stop c within 2s", "run sandbox s", "start i", "start c"},
+		corev1.RestartPolicyNever:  {"stop c within 30s"},
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			w, f := withFake(t)
+			w.put(pods, newPod("s", func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = policy
+				p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "x:1"}}
+			}))
+			initRuns := func() bool {
+				p := w.pod("s")
+				return len(p.Status.InitContainerStatuses) == 1 && p.Status.InitContainerStatuses[0].State.Running != nil
+			}
+			w.until("s", "init container", initRuns)
+			f.exit(t, "s", "i", 0)
+			w.until("s", "ready", func() bool { return w.ready("s") })
+			w.clock.Step(time.Minute)
+			f.did()
+			f.mu.Lock()
+			f.boxes["s-uid"].Ready = false
+			f.events <- "s-uid"
+			f.mu.Unlock()
+			if policy == corev1.RestartPolicyNever {
+				w.until("s", "failure", func() bool { return w.phase("s") == corev1.PodFailed })
+			} else {
+				w.until("s", "init container again", initRuns)
+				f.exit(t, "s", "i", 0)
+				w.until("s", "ready again", func() bool { return w.ready("s") })
+				if !w.told("Normal SandboxChanged Pod sandbox changed, it will be killed and re-created.") {
+					t.Errorf("events %q", w.events)
+				}
+			}
+			if d := cmp.Diff(want, f.did()); d != "" {
+				t.Errorf("calls (-want +got):\n%s", d)
+			}
+		})
+	}
+}

@@ -64,11 +64,13 @@ func worthNewSandbox(pod *corev1.Pod, s *Sandbox) bool {
 	}
 	started := false
 	for i := range pod.Spec.Containers {
-		last := s.latest(pod.Spec.Containers[i].Name)
+		c := &pod.Spec.Containers[i]
+		last := s.latest(c.Name)
 		if last != nil {
 			started = true
 		}
-		if wantsStart(&pod.Spec.Containers[i], pod, last) {
+		// One that still runs lost its network with the sandbox: it has to be killed.
+		if wantsStart(c, pod, last) || last.State == StateRunning && mayRestartRunning(c, pod) {
 			return true
 		}
 	}
