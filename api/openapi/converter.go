@@ -11,9 +11,14 @@ import (
 	"kuberow/api/kinds"
 )
 
-// TypeConverter knows all versions of the resources: CustomResourceDefinition, APIService, custom ones.
+// TypeConverter knows all versions of the resources: CustomResourceDefinition, APIService.
 // It costs some milliseconds; call it at first use.
-func TypeConverter(resources []*kinds.Resource, custom CustomSchema) (managedfields.TypeConverter, error) {
+func TypeConverter(resources []*kinds.Resource) (managedfields.TypeConverter, error) {
+	return CustomTypeConverter(resources, nil)
+}
+
+// CustomTypeConverter is TypeConverter for custom resources, whose schemas the caller has.
+func CustomTypeConverter(resources []*kinds.Resource, custom CustomSchema) (managedfields.TypeConverter, error) {
 	definitions, err := newPool(kindsOf(resources))
 	if err != nil {
 		return nil, err

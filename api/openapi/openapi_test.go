@@ -330,7 +330,7 @@ func TestTypeConverter(t *testing.T) {
 	converter, err := openapi.TypeConverter([]*kinds.Resource{
 		registry.Get(schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}),
 		registry.Get(schema.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}),
-	}, nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

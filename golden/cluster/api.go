@@ -49,7 +49,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	c.api, err = api.New(api.Config{
 		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
 		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
-		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams,
+		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,
 		Prefixes: map[string]http.Handler{
 			auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS(),
 			"/openapi/": openapi.Handler(c.registry, openapi.Options{Version: Version}),
