@@ -409,3 +409,21 @@ func TestSandboxDies(t *testing.T) {
 		})
 	}
 }
+
+// Another image means another container, whatever the restart policy says.
+func TestImageChanges(t *testing.T) {
+	w, f := withFake(t)
+	w.put(pods, newPod("i", func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }))
+	w.until("i", "ready", func() bool { return w.ready("i") })
+	w.edit("i", func(p *corev1.Pod) { p.Spec.Containers[0].Image, p.Generation = "nginx:2", 2 })
+	w.until("i", "new container", func() bool {
+		st := w.pod("i").Status
+		return st.ContainerStatuses[0].Image == "nginx:2" && st.ContainerStatuses[0].RestartCount == 1 && st.ObservedGeneration == 2
+	})
+	if !w.told("Normal Killing Container c definition changed, will be restarted") {
+		t.Errorf("events %q", w.events)
+	}
+	if got := f.config("c").Attempt; got != 1 {
+		t.Errorf("attempt %d", got)
+	}
+}

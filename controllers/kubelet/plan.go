@@ -130,19 +130,25 @@ func planSidecar(in planInput, p *plan, c specContainer, last *Container) bool {
 		return false
 	}
 	if last.SpecHash != "" && last.SpecHash != specHash(c.Container) {
-		p.kill = append(p.kill, kill{last.ID, c, fmt.Sprintf("Init container %s definition changed", c.Name), nil})
+		p.replace(kill{last.ID, c, fmt.Sprintf("Init container %s definition changed", c.Name), nil})
 		return false
 	}
 	if v, probe := in.probes(last.ID, startupProbe); v == failing {
-		p.kill = append(p.kill, kill{last.ID, c, fmt.Sprintf("Init container %s failed startup probe", c.Name), probe.TerminationGracePeriodSeconds})
+		p.replace(kill{last.ID, c, fmt.Sprintf("Init container %s failed startup probe", c.Name), probe.TerminationGracePeriodSeconds})
 		return false
 	} else if v == unknown {
 		return false
 	}
 	if v, probe := in.probes(last.ID, livenessProbe); v == failing {
-		p.kill = append(p.kill, kill{last.ID, c, fmt.Sprintf("Init container %s failed liveness probe", c.Name), probe.TerminationGracePeriodSeconds})
+		p.replace(kill{last.ID, c, fmt.Sprintf("Init container %s failed liveness probe", c.Name), probe.TerminationGracePeriodSeconds})
 	}
 	return true
+}
+
+// replace kills a sidecar and starts it again.
+func (p *plan) replace(x kill) {
+	p.kill = append(p.kill, x)
+	p.start = append(p.start, x.c)
 }
 
 // planMain keeps the main containers running, and ends the pod when none is left to run.
@@ -165,7 +171,7 @@ func planMain(in planInput, p *plan) {
 		}
 		if restart {
 			message += ", will be restarted"
-			keep++
+			start = append(start, c) // whatever its restart policy says
 		}
 		p.kill = append(p.kill, kill{last.ID, c, message, grace})
 	}

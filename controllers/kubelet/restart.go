@@ -113,6 +113,16 @@ func (s *Sandbox) latest(name string) *Container {
 	return last
 }
 
+// ended gives a container's newest attempt that runs no more.
+func (s *Sandbox) ended(name string) *Container {
+	for _, c := range s.attempts(name) {
+		if c.State != StateRunning {
+			return c
+		}
+	}
+	return nil
+}
+
 // active gives the newest attempt when it belongs to this sandbox: after a
 // sandbox had to be replaced, init containers run again.
 func (s *Sandbox) active(name string) *Container {

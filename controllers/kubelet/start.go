@@ -110,8 +110,8 @@ func (k *Kubelet) inRestartBackoff(w *worker, pod *corev1.Pod, c specContainer) 
 	now := k.Clock.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last := w.sandbox.latest(c.Name)
-	if last == nil || last.State == StateRunning {
+	last := w.sandbox.ended(c.Name)
+	if last == nil {
 		return false
 	}
 	ended := last.Finished

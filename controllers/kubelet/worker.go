@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -193,7 +194,22 @@ func (k *Kubelet) refresh(ctx context.Context, w *worker) error {
 	} else {
 		w.sandbox = nil
 	}
+	w.dropOld()
 	return nil
+}
+
+// dropOld forgets the probes of attempts that run no more, and the ends of
+// those that the runtime has forgotten. Called with mu held.
+func (w *worker) dropOld() {
+	there, runs := map[string]bool{}, map[string]bool{}
+	if w.sandbox != nil {
+		for i := range w.sandbox.Containers {
+			c := &w.sandbox.Containers[i]
+			there[c.ID], runs[c.ID] = true, c.State == StateRunning
+		}
+	}
+	maps.DeleteFunc(w.probes, func(k probeKey, _ *probeState) bool { return !runs[k.id] })
+	maps.DeleteFunc(w.killed, func(id string, _ bool) bool { return !there[id] })
 }
 
 // knownPod says whether the API's pod has been seen.
