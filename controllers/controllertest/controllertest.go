@@ -24,6 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 
+	"kuberow/api/admission"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/builtin"
 	"kuberow/api/rest"
@@ -67,8 +68,12 @@ func New(t testing.TB) *Env {
 	}
 	e := &Env{T: t, Store: store, Registry: registry, Cluster: cluster,
 		Admin: &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}}
+	plugins, err := admission.Default(admission.Options{Source: store})
+	if err != nil {
+		t.Fatal(err)
+	}
 	e.REST = rest.New(rest.Config{
-		Store: store, Proposer: node, Registry: registry, Cluster: cluster,
+		Store: store, Proposer: node, Registry: registry, Cluster: cluster, Admission: plugins,
 		Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer(),
 		Clock:      time.Now, Random: rand.String, UID: uuid.NewUUID, Logger: quiet,
 	})
@@ -158,7 +163,7 @@ func Get[T runtime.Object](e *Env, gr schema.GroupResource, namespace, name stri
 // InstantKubelet is a kubelet that has everything run the moment it is bound, and gone the moment it is deleted.
 func InstantKubelet() controllers.Controller {
 	return controllers.Controller{
-		Name: "instant-kubelet", User: "system:node:node-1",
+		Name: "instant-kubelet",
 		Keys: map[controllers.Resource]controllers.KeysFunc{
 			controllers.Pods: func(_ controllers.View, c controllers.Object) []controllers.Key {
 				if c.Now == nil {
@@ -177,7 +182,8 @@ func InstantKubelet() controllers.Controller {
 				if pod.DeletionTimestamp != nil {
 					now := int64(0)
 					out.Writes = append(out.Writes, controllers.Write{Verb: controllers.Delete, Key: k, Ignore: controllers.Gone, Write: kinds.Write{
-						Resource: controllers.Pods, Namespace: k.Namespace, Name: k.Name, UID: pod.UID, GracePeriodSeconds: &now,
+						User: controllers.NodeUser(pod.Spec.NodeName), Resource: controllers.Pods,
+						Namespace: k.Namespace, Name: k.Name, UID: pod.UID, GracePeriodSeconds: &now,
 					}})
 					continue
 				}
@@ -185,7 +191,8 @@ func InstantKubelet() controllers.Controller {
 					continue
 				}
 				out.Writes = append(out.Writes, controllers.Write{Verb: controllers.Mutate, Key: k, Ignore: controllers.Gone, Write: kinds.Write{
-					Resource: controllers.Pods, Subresource: "status", Namespace: k.Namespace, Name: k.Name,
+					User: controllers.NodeUser(pod.Spec.NodeName), Resource: controllers.Pods, Subresource: "status",
+					Namespace: k.Namespace, Name: k.Name,
 					Mutate: func(obj runtime.Object) error {
 						p := obj.(*corev1.Pod)
 						p.Status.Phase = corev1.PodRunning
