@@ -71,6 +71,7 @@ func serve() *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(os.Stderr, running.Ready())
+			go cluster.GiveBack(c.Context())
 			select {
 			case <-c.Context().Done():
 			case <-running.Failed():

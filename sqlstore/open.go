@@ -120,12 +120,16 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		return wrap("read database "+s.path, err)
 	}
 	s.ring = newRing(o.RingBytes, s.state.revision)
-	if s.rdb, err = sqlx.Open("sqlite", dsn(s.path, o.BusyTimeout, "ro", "query_only(1)", "cache_size(-4000)")); err != nil {
-		return wrap("open database for reading", err)
+	// Two sets of reading connections: a View of a controller lasts for a whole
+	// step, and must not keep the store's own short reads waiting.
+	for _, db := range []**sqlx.DB{&s.rdb, &s.views} {
+		if *db, err = sqlx.Open("sqlite", dsn(s.path, o.BusyTimeout, "ro", "query_only(1)", "cache_size(-2000)")); err != nil {
+			return wrap("open database for reading", err)
+		}
+		(*db).SetMaxIdleConns(readers)     // kept through a burst: a new one parses all views
+		(*db).SetConnMaxIdleTime(idleTime) // and given back after it
 	}
-	s.rdb.SetMaxOpenConns(readers * 3)
-	s.rdb.SetMaxIdleConns(readers * 3) // kept through a burst: a new one parses all views
-	s.rdb.SetConnMaxIdleTime(idleTime) // and given back after it
+	s.views.SetMaxOpenConns(readers)
 	return nil
 }
 

@@ -22,9 +22,10 @@ type Store struct {
 
 	walWarning int64 // bytes
 
-	wdb  *sqlx.DB // holds the writer's connection
-	rdb  *sqlx.DB // read-only connections
-	pool *pool
+	wdb   *sqlx.DB // holds the writer's connection
+	rdb   *sqlx.DB // read-only connections, those of pool among them
+	pool  *pool
+	views *sqlx.DB // read-only connections of Reader
 
 	revision atomic.Int64 // = state.revision, for readers without the lock
 	compact  atomic.Int64 // = state.compact
@@ -72,8 +73,9 @@ func (s *Store) ClusterID(ctx context.Context) (id int64, err error) {
 	return id, err
 }
 
-// Reader is a pool of read-only connections, for the views.
-func (s *Store) Reader() *sqlx.DB { return s.rdb }
+// Reader is a pool of a few read-only connections, for the views. Who holds
+// one must not wait for another.
+func (s *Store) Reader() *sqlx.DB { return s.views }
 
 // Close waits for the transaction that is under way, wakes all waiters with
 // CodeClosed and gives the file up. The last connection that closes
@@ -93,8 +95,10 @@ func (s *Store) Close() error {
 // closeAll closes what open opened, the lock last.
 func (s *Store) closeAll() error {
 	var errs []error
-	if s.rdb != nil {
-		errs = append(errs, s.rdb.Close())
+	for _, db := range []*sqlx.DB{s.rdb, s.views} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
 	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.close())
