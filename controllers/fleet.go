@@ -23,6 +23,8 @@ type Fleet struct {
 	Capacity  corev1.ResourceList                    // nil: 32 cpu, 256Gi, 110 pods
 	Labels    map[string]string                      // in addition to the usual ones
 	Info      corev1.NodeSystemInfo
+	// Conditions are what the kubelet says of its nodes now; nil: nothing is wrong. Runner.Wake("node-fleet", Key{}) when they change.
+	Conditions func(now metav1.Time) []corev1.NodeCondition
 }
 
 // FleetNames names n nodes.
@@ -91,7 +93,7 @@ func (f Fleet) keepNode(v View, k Key, out *Outcome) {
 		return
 	}
 	ready := nodeCondition(have, corev1.NodeReady)
-	if ready != nil && ready.Status == corev1.ConditionTrue && v.Now().Sub(ready.LastHeartbeatTime.Time) < statusHeartbeat && len(have.Status.Capacity) > 0 {
+	if ready != nil && ready.Status == f.ready(now) && v.Now().Sub(ready.LastHeartbeatTime.Time) < statusHeartbeat && len(have.Status.Capacity) > 0 {
 		return
 	}
 	want := f.node(k.Name, now).Status
@@ -171,7 +173,7 @@ func (f Fleet) node(name string, now metav1.Time) *corev1.Node {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Status: corev1.NodeStatus{
 			Capacity: capacity.DeepCopy(), Allocatable: capacity.DeepCopy(), Addresses: addresses,
-			Conditions: healthy(now), NodeInfo: f.Info,
+			Conditions: f.conditions(now), NodeInfo: f.Info,
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{},
 		},
 	}
@@ -183,6 +185,24 @@ func (f Fleet) arch() string {
 		return f.Info.Architecture
 	}
 	return "amd64"
+}
+
+// conditions are those of every node now.
+func (f Fleet) conditions(now metav1.Time) []corev1.NodeCondition {
+	if f.Conditions == nil {
+		return healthy(now)
+	}
+	return f.Conditions(now)
+}
+
+// ready is the status that the condition Ready should have.
+func (f Fleet) ready(now metav1.Time) corev1.ConditionStatus {
+	for _, c := range f.conditions(now) {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return corev1.ConditionUnknown
 }
 
 // healthy are the conditions of a node that has nothing to complain about.

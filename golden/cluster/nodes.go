@@ -80,6 +80,11 @@ func (c *Cluster) startNodes(ctx, background context.Context) error {
 				c.runner.Wake(kubelet.Name, k)
 			}
 		},
+		NodesChanged: func() {
+			if c.runner != nil {
+				c.runner.Wake("node-fleet", controllers.Key{})
+			}
+		},
 		NodeAddresses: func(node string) []corev1.NodeAddress {
 			if !fleet[node] {
 				return nil
@@ -125,7 +130,7 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 			corev1.ResourceEphemeralStorage: resource.MustParse("100Gi"),
 			corev1.ResourcePods:             *resource.NewQuantity(int64(c.config.NodePods), resource.DecimalSI),
 		},
-		Info: c.kubelet.NodeInfo(ctx),
+		Info: c.kubelet.NodeInfo(ctx), Conditions: c.kubelet.NodeConditions,
 	}})
 	all = append(all, scheduler.New(), c.kubelet.Controller())
 	if c.proxy != nil {
