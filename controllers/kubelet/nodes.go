@@ -116,7 +116,7 @@ func errNotFound(name string) error { return fmt.Errorf("container not found (%q
 
 // Exec runs a command in a container.
 func (k *Kubelet) Exec(ctx context.Context, pod *corev1.Pod, container string, command []string, s stream.Streams) error {
-	id, err := k.runningContainer(pod, container)
+	id, err := k.runningContainer(ctx, pod, container)
 	if err != nil {
 		return err
 	}
@@ -125,24 +125,21 @@ func (k *Kubelet) Exec(ctx context.Context, pod *corev1.Pod, container string, c
 
 // Attach connects to a container's first process.
 func (k *Kubelet) Attach(ctx context.Context, pod *corev1.Pod, container string, s stream.Streams) error {
-	id, err := k.runningContainer(pod, container)
+	id, err := k.runningContainer(ctx, pod, container)
 	if err != nil {
 		return err
 	}
 	return k.Runtime.Attach(ctx, id, runtimeStreams(ctx, s))
 }
 
-// runningContainer finds the attempt that runs.
-func (k *Kubelet) runningContainer(pod *corev1.Pod, name string) (string, error) {
-	k.mu.Lock()
-	w := k.pods[pod.UID]
-	k.mu.Unlock()
-	if w == nil {
-		return "", errNotFound(name)
+// runningContainer finds the attempt that runs. It asks the runtime, which
+// knows also what this process has not adopted yet.
+func (k *Kubelet) runningContainer(ctx context.Context, pod *corev1.Pod, name string) (string, error) {
+	sandbox, _, err := k.Runtime.Sandbox(ctx, pod.UID)
+	if err != nil {
+		return "", err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c := w.sandbox.latest(name); c != nil && c.State == StateRunning {
+	if c := sandbox.latest(name); c != nil && c.State == StateRunning {
 		return c.ID, nil
 	}
 	return "", errNotFound(name)

@@ -68,6 +68,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if c.log == nil {
 		c.log = slog.Default()
 	}
+	quietLibraries(c.log)
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	for _, step := range []func(ctx, background context.Context) error{
