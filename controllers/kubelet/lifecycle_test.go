@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kuberow/controllers/kubelet"
@@ -425,5 +427,36 @@ func TestImageChanges(t *testing.T) {
 	}
 	if got := f.config("c").Attempt; got != 1 {
 		t.Errorf("attempt %d", got)
+	}
+}
+
+// A pod that was put on a node past the scheduler fails when it does not fit.
+func TestRejected(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit          func(*corev1.Pod)
+		reason, where string
+	}{
+		"affinity": {func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} }, "NodeAffinity",
+			"Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"cpu": {func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("3")}
+		}, "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 3000, used: 1500, capacity: 4000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, f := withFake(t)
+			w.put(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("2Gi"), corev1.ResourcePods: resource.MustParse("10")}}})
+			w.put(pods, newPod("other", func(p *corev1.Pod) {
+				p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}
+			}))
+			w.put(pods, newPod("p", c.edit, func(p *corev1.Pod) { p.Status.Conditions = nil }))
+			w.until("p", "rejection", func() bool { return w.phase("p") == corev1.PodFailed })
+			if st := w.pod("p").Status; st.Reason != c.reason || st.Message != c.where {
+				t.Errorf("reason %q, message %q", st.Reason, st.Message)
+			}
+			if calls := f.did(); len(calls) != 0 {
+				t.Errorf("calls %q", calls)
+			}
+		})
 	}
 }

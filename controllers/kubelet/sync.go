@@ -58,7 +58,7 @@ func terminalPhase(p corev1.PodPhase) bool {
 
 // bringUp makes plans and carries them out.
 func (k *Kubelet) bringUp(ctx context.Context, w *worker) {
-	if k.pastDeadline(w) {
+	if k.pastDeadline(w) || !k.admit(ctx, w) {
 		k.terminate(ctx, w)
 		return
 	}
