@@ -221,3 +221,34 @@ func TestManagedFieldsTime(t *testing.T) {
 		t.Errorf("%d times from the clock, want creation and the one manager's: %s", n, b)
 	}
 }
+
+// TestEventsAreLeased: an event is put under a lease of --event-ttl, one for all that come within a minute.
+func TestEventsAreLeased(t *testing.T) {
+	s := apitest.Start(t, core.Resources(), nil)
+	for i := range 3 {
+		want(t, s, 201, "POST", "/api/v1/namespaces/default/events",
+			fmt.Sprintf(`{"metadata":{"name":"e%d"},"involvedObject":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","type":"Normal"}`, i))
+	}
+	kv, _, err := s.Store.Get(t.Context(), "/registry/events/default/e0", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, there, err := s.Store.Lease(t.Context(), kv.Lease)
+	if err != nil || !there || lease.TTL < 3600 || lease.TTL > 3700 {
+		t.Errorf("lease %+v, %v, %v; want an hour and a little", lease, there, err)
+	}
+	keys, err := s.Store.LeaseKeys(t.Context(), kv.Lease)
+	if err != nil || len(keys) != 3 {
+		t.Errorf("keys under the lease: %v, %v", keys, err)
+	}
+	res, err := s.Proposer.Propose(t.Context(), &sqlstore.Command{LeaseRevoke: &sqlstore.LeaseRevoke{ID: kv.Lease, At: time.Now().UnixNano()}})
+	if err != nil || res.Err != nil {
+		t.Fatal(err, res.Err)
+	}
+	want(t, s, 404, "GET", "/api/v1/namespaces/default/events/e0", "")
+	body := `{"metadata":{"name":"e9"},"involvedObject":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","type":"Normal"}`
+	if code, text := s.Do("POST", "/api/v1/namespaces/default/events", body); code != 500 || !strings.Contains(text, "ServerTimeout") {
+		t.Errorf("a write under a lease that is gone: %d %s", code, text)
+	}
+	want(t, s, 201, "POST", "/api/v1/namespaces/default/events", body)
+}

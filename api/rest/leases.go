@@ -34,10 +34,9 @@ func (l *leases) forTTL(ctx context.Context, ttl time.Duration, now time.Time) (
 		return l.id, nil
 	}
 	at := l.rest.Clock()
-	id := at.UnixNano() & (1<<62 - 1)
 	res, err := l.rest.Proposer.Propose(ctx, &sqlstore.Command{
 		Request:    sqlstore.Request{At: at.UnixNano(), User: "system:apiserver", Verb: "lease"},
-		LeaseGrant: &sqlstore.LeaseGrant{ID: id, TTL: int64((ttl + leaseReuse) / time.Second), At: at.UnixNano()},
+		LeaseGrant: &sqlstore.LeaseGrant{TTL: int64((ttl + leaseReuse) / time.Second), At: at.UnixNano()},
 	})
 	if err == nil {
 		err = res.Err
@@ -45,6 +44,15 @@ func (l *leases) forTTL(ctx context.Context, ttl time.Duration, now time.Time) (
 	if err != nil {
 		return 0, fmt.Errorf("grant lease of %s: %w", ttl, err)
 	}
-	l.id, l.ttl, l.until = id, ttl, now.Add(leaseReuse)
-	return id, nil
+	l.id, l.ttl, l.until = res.LeaseID, ttl, now.Add(leaseReuse)
+	return l.id, nil
+}
+
+// forget drops a lease that somebody revoked before its time; the next write grants another.
+func (l *leases) forget(id int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.id == id {
+		l.id = 0
+	}
 }

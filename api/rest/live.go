@@ -160,10 +160,14 @@ func (o *op) relatedMeta(obj runtime.Object) error {
 func (o *op) propose(t *sqlstore.Txn) (*sqlstore.Result, error) {
 	cmd := &sqlstore.Command{Request: o.request(), Txn: t}
 	res, err := o.rest.Proposer.Propose(o.Ctx, cmd)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = res.Err
 	}
-	return res, res.Err
+	if lease := t.Then[0].Lease; lease != 0 && sqlstore.CodeOf(err) == sqlstore.CodeNotFound {
+		o.rest.leases.forget(lease)
+		return nil, apierrors.NewServerTimeout(o.groupResource(), o.Verb, 1)
+	}
+	return res, err
 }
 
 // request is the row of table request that the write will point at.

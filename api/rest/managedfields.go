@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -68,67 +67,6 @@ func (r *REST) Warm() {
 	_, _ = r.fields.conv().ObjectToTyped(probe, typed.AllowDuplicates)
 }
 
-// typeConverter finds the schema of a kind: client-go's for most built-in
-// kinds, the one made from the API's own description for the others, and for
-// what neither knows (Scale) a guess, in which lists are atomic.
-type typeConverter struct {
-	builtIn, deduced managedfields.TypeConverter
-	more             func() managedfields.TypeConverter
-
-	mu    sync.Mutex
-	which map[schema.GroupVersionKind]managedfields.TypeConverter
-}
-
-// of gives the converter that knows the kind, found out by trying.
-func (t *typeConverter) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if c := t.which[gvk]; c != nil {
-		return c
-	}
-	empty := &unstructured.Unstructured{Object: map[string]any{}}
-	empty.SetGroupVersionKind(gvk)
-	found := t.deduced
-	if _, err := t.builtIn.ObjectToTyped(empty); err == nil {
-		found = t.builtIn
-	} else if more := t.more(); more != nil {
-		if _, err := more.ObjectToTyped(empty); err == nil {
-			found = more
-		}
-	}
-	t.which[gvk] = found
-	return found
-}
-
-// ObjectToTyped implements managedfields.TypeConverter.
-func (t *typeConverter) ObjectToTyped(obj runtime.Object, o ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, o...)
-}
-
-// TypedToObject implements managedfields.TypeConverter.
-func (t *typeConverter) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
-	return t.builtIn.TypedToObject(v)
-}
-
-// moreTypes makes the schemas that client-go does not have, nil when nobody can.
-func (r *REST) moreTypes() managedfields.TypeConverter {
-	if r.Types == nil {
-		return nil
-	}
-	var others []*kinds.Resource
-	for _, res := range r.Registry.All() {
-		if !res.Custom && !clientscheme.Scheme.Recognizes(res.Hub.GVK) || res.Prefix == "" {
-			others = append(others, res)
-		}
-	}
-	c, err := r.Types(others)
-	if err != nil {
-		r.Logger.Warn("some kinds have no schema for managedFields", "error", err)
-		return nil
-	}
-	return c
-}
-
 // manager gives the field manager of the op's kind, version and path.
 func (o *op) fieldManager() (*managedfields.FieldManager, error) {
 	f := o.rest.fields
@@ -150,6 +88,7 @@ func (o *op) fieldManager() (*managedfields.FieldManager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manage fields of %s: %w", o.Resource.Name, err)
 	}
+	f.prune()
 	f.managers[key] = m
 	return m, nil
 }
@@ -169,13 +108,18 @@ func (f *fieldManagers) part(parent *kinds.Resource, gvk schema.GroupVersionKind
 	return f.parts[k]
 }
 
-// forget drops the managers of a resource that is served no longer.
-func (f *fieldManagers) forget(res *kinds.Resource) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// prune drops what belongs to resources that are served no longer: a custom
+// resource whose definition changed is another Resource. f.mu is held.
+func (f *fieldManagers) prune() {
+	served := func(res *kinds.Resource) bool { return f.rest.Registry.Get(res.GroupResource()) == res }
 	for k := range f.managers {
-		if k.res == res {
+		if k.res.Custom && !served(k.res) {
 			delete(f.managers, k)
+		}
+	}
+	for k := range f.parts {
+		if k.parent.Custom && !served(k.parent) {
+			delete(f.parts, k)
 		}
 	}
 }
@@ -286,105 +230,4 @@ func (o *op) stamp(live, obj runtime.Object) {
 
 func entryKey(e *metav1.ManagedFieldsEntry) string {
 	return e.Manager + "\x00" + string(e.Operation) + "\x00" + e.APIVersion + "\x00" + e.Subresource
-}
-
-// converter is what apimachinery's field managers ask of a kind.
-type converter struct{ res *kinds.Resource }
-
-// ConvertToVersion implements runtime.ObjectConvertor for the versions of the kind.
-func (c converter) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (runtime.Object, error) {
-	gv, ok := to.(schema.GroupVersion)
-	if !ok {
-		return nil, fmt.Errorf("convert %s to %s: not one version", c.res.Name, to.Identifier())
-	}
-	in, err := c.structured(in)
-	if err != nil {
-		return nil, err
-	}
-	from := in.GetObjectKind().GroupVersionKind().GroupVersion()
-	if from == gv {
-		return in, nil
-	}
-	if from != c.res.Hub.GVK.GroupVersion() {
-		v := c.version(from)
-		if v == nil || v.ToHub == nil {
-			return nil, runtime.NewNotRegisteredErrForTarget(c.res.Name, nilType, to)
-		}
-		if in, err = v.ToHub(in); err != nil {
-			return nil, err
-		}
-		in.GetObjectKind().SetGroupVersionKind(c.res.Hub.GVK)
-	}
-	if gv == c.res.Hub.GVK.GroupVersion() {
-		return in, nil
-	}
-	v := c.version(gv)
-	if v == nil || v.FromHub == nil {
-		return nil, runtime.NewNotRegisteredErrForTarget(c.res.Name, nilType, to)
-	}
-	out, err := v.FromHub(in)
-	if err != nil {
-		return nil, err
-	}
-	out.GetObjectKind().SetGroupVersionKind(v.GVK)
-	return out, nil
-}
-
-// structured makes a typed object of an unstructured one, unless the kind is custom.
-func (c converter) structured(in runtime.Object) (runtime.Object, error) {
-	u, ok := in.(*unstructured.Unstructured)
-	if !ok || c.res.Custom {
-		return in, nil
-	}
-	gvk := u.GroupVersionKind()
-	out, err := c.New(gvk)
-	if err != nil {
-		return nil, err
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-		return nil, err
-	}
-	out.GetObjectKind().SetGroupVersionKind(gvk)
-	return out, nil
-}
-
-func (c converter) version(gv schema.GroupVersion) *kinds.Version {
-	for _, v := range c.res.Versions {
-		if v.GVK.GroupVersion() == gv {
-			return v
-		}
-	}
-	return nil
-}
-
-// Convert implements runtime.ObjectConvertor; field managers do not call it.
-func (c converter) Convert(in, out, _ any) error {
-	return fmt.Errorf("convert %T to %T: not supported", in, out)
-}
-
-// ConvertFieldLabel implements runtime.ObjectConvertor; field managers do not call it.
-func (c converter) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
-	return label, value, nil
-}
-
-// Default implements runtime.ObjectDefaulter on an object of any version.
-func (c converter) Default(in runtime.Object) {
-	if c.res.Strategy == nil || c.res.Strategy.Default == nil {
-		return
-	}
-	if in.GetObjectKind().GroupVersionKind() == c.res.Hub.GVK {
-		c.res.Strategy.Default(in)
-	}
-}
-
-// New implements runtime.ObjectCreater.
-func (c converter) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	for _, v := range append([]*kinds.Version{c.res.Hub}, c.res.Versions...) {
-		if v.GVK == gvk {
-			obj := v.New()
-			obj.GetObjectKind().SetGroupVersionKind(gvk)
-			return obj, nil
-		}
-	}
-	return nil, runtime.NewNotRegisteredErrForKind(c.res.Name, gvk)
 }
