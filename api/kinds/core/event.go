@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
-	"kuberow/sqlstore"
+	eventgroup "kuberow/api/kinds/events"
 )
 
 // Events are stored once, in this form; events.k8s.io serves the same rows
@@ -31,7 +31,7 @@ func EventStrategy() *kinds.Strategy {
 	return common.Typed[corev1.Event, *corev1.Event]{
 		Validate:            validateEvent,
 		ValidateUpdate:      validateEventUpdate,
-		Fields:              eventFields,
+		Fields:              eventgroup.Fields, // both groups select in one index
 		FieldNames:          eventFieldNames(),
 		AllowCreateOnUpdate: true,
 	}.Strategy()
@@ -43,17 +43,4 @@ func eventFieldNames() []string {
 		"involvedObject.namespace", "involvedObject.resourceVersion", "involvedObject.uid",
 		"reason", "reportingComponent", "source", "type",
 	}
-}
-
-func eventFields(e *corev1.Event) []sqlstore.Pair {
-	source := e.Source.Component
-	if source == "" {
-		source = e.ReportingController
-	}
-	o := &e.InvolvedObject
-	return common.Pairs(
-		"involvedObject.apiVersion", o.APIVersion, "involvedObject.fieldPath", o.FieldPath, "involvedObject.kind", o.Kind,
-		"involvedObject.name", o.Name, "involvedObject.namespace", o.Namespace,
-		"involvedObject.resourceVersion", o.ResourceVersion, "involvedObject.uid", string(o.UID),
-		"reason", e.Reason, "reportingComponent", e.ReportingController, "source", source, "type", e.Type)
 }
