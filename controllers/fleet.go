@@ -45,7 +45,7 @@ const (
 
 // NodeFleet is the controller of a fleet.
 func NodeFleet(f Fleet) Controller {
-	mine := map[string]bool{}
+	mine, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range f.Names {
 		mine[name] = true
 	}
@@ -69,6 +69,11 @@ func NodeFleet(f Fleet) Controller {
 				due[k.Name] = true
 			}
 			for _, name := range f.Names {
+				there := v.Get(Nodes, "", name) != nil
+				if !there && seen[name] {
+					continue // deleted: a kubelet registers when it starts, and then no more
+				}
+				seen[name] = seen[name] || there
 				if renew || due[name] {
 					f.keepNode(v, Key{Name: name}, &out)
 				}

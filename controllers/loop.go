@@ -323,7 +323,7 @@ func (l *loop) readChanges(ctx context.Context) (bool, error) {
 				}
 			}
 			if obj, ok := l.object(c); ok {
-				for _, k := range keysOf(v, obj) {
+				for _, k := range l.ask(keysOf, v, obj) {
 					l.mark(k, obj.Cause, own)
 				}
 			}
@@ -348,6 +348,16 @@ func (l *loop) keysOf(gr schema.GroupResource) KeysFunc {
 		return nil
 	}
 	return l.c.Any
+}
+
+// ask calls a function of Keys. A panic of it costs this one change, not the server.
+func (l *loop) ask(keysOf KeysFunc, v View, o Object) (keys []Key) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.r.cfg.Logger.Error("controller panicked over a change", "controller", l.c.Name, "resource", o.Resource, "revision", o.Cause.Revision, "panic", p, "stack", stack())
+		}
+	}()
+	return keysOf(v, o)
 }
 
 // object decodes a change. One that cannot be decoded is logged and skipped.
@@ -382,7 +392,7 @@ func (l *loop) list(ctx context.Context) error {
 	sort.Slice(grs, func(i, j int) bool { return grs[i].String() < grs[j].String() })
 	for _, gr := range grs {
 		for _, o := range v.all(gr) {
-			for _, k := range l.c.Keys[gr](v, o) {
+			for _, k := range l.ask(l.c.Keys[gr], v, o) {
 				l.mark(k, o.Cause, false)
 			}
 		}
@@ -392,7 +402,7 @@ func (l *loop) list(ctx context.Context) error {
 			if l.c.Keys[o.Resource] != nil {
 				continue
 			}
-			for _, k := range l.c.Any(v, o) {
+			for _, k := range l.ask(l.c.Any, v, o) {
 				l.mark(k, o.Cause, false)
 			}
 		}

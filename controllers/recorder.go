@@ -146,10 +146,10 @@ func (r *recorder) count(e *Event, now time.Time) *entry {
 		ev := en.event.DeepCopy()
 		ev.Count++
 		ev.LastTimestamp, ev.Message = t, message
-		if !r.allow(source, now) {
-			return nil
-		}
 		en.event = ev
+		if !r.allow(source, now) {
+			return nil // counted, and told with the next one that is allowed
+		}
 		return en
 	}
 	en.event = r.object(e, now)

@@ -146,8 +146,13 @@ func (a *lane) wrote(revision int64) {
 	a.mu.Unlock()
 }
 
-// call hands a write to the client, when there is a free slot.
-func (a *lane) call(ctx context.Context, w *Write) (runtime.Object, error) {
+// call hands a write to the client, when there is a free slot. A panic, of a Mutate most likely, is the write's failure.
+func (a *lane) call(ctx context.Context, w *Write) (obj runtime.Object, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s %s %s/%s panicked: %v\n%s", w.Verb, w.Resource, w.Namespace, w.Name, p, stack())
+		}
+	}()
 	select {
 	case a.l.r.slots <- struct{}{}:
 		defer func() { <-a.l.r.slots }()
