@@ -97,7 +97,10 @@ func encodeFields(b *bytes.Buffer, v reflect.Value, first *bool) error {
 			}
 			continue
 		}
-		if f.Anonymous { // ObjectMeta and TypeMeta have tags in internal types too
+		if f.Name == "TypeMeta" { // converting to an internal type leaves it empty
+			continue
+		}
+		if f.Anonymous { // ObjectMeta has tags in internal types too
 			text, err := json.Marshal(v.Field(i).Interface())
 			if err != nil {
 				return err

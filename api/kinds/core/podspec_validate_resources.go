@@ -119,6 +119,7 @@ func (c *podCheck) checkRequirements(r *corev1.ResourceRequirements, path *field
 	}
 	for _, name := range common.Keys(r.Limits) {
 		c.checkAmount(name, r.Limits[name], limits.Key(string(name)), named)
+		c.checkPages(name, r.Limits[name], limits.Key(string(name)))
 		note(name)
 	}
 	for _, name := range common.Keys(r.Requests) {
@@ -133,6 +134,7 @@ func (c *podCheck) checkRequirements(r *corev1.ResourceRequirements, path *field
 		} else if !canOvercommit(name) {
 			c.required(limits, "Limit must be set for non overcommitable resources")
 		}
+		c.checkPages(name, amount, requests.Key(string(name)))
 		note(name)
 	}
 	if huge && !compute {
@@ -144,6 +146,10 @@ func (c *podCheck) checkRequirements(r *corev1.ResourceRequirements, path *field
 func (c *podCheck) checkAmount(name corev1.ResourceName, q apiresource.Quantity, path *field.Path, named func(corev1.ResourceName, *field.Path) field.ErrorList) {
 	c.add(named(name, path))
 	c.add(resourceAmount(name, q, path))
+}
+
+// checkPages wants memory in huge pages to be a whole number of them.
+func (c *podCheck) checkPages(name corev1.ResourceName, q apiresource.Quantity, path *field.Path) {
 	if isHugePages(name) && !dividesPages(name, q) {
 		c.invalid(path, q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))
 	}
