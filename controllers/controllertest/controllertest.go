@@ -47,7 +47,7 @@ type Env struct {
 // New starts one that lasts as long as the test.
 func New(t testing.TB) *Env {
 	t.Helper()
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := Quiet()
 	store := storetest.Open(t)
 	node, err := raftlog.Start(context.Background(), store, raftlog.Options{Logger: quiet})
 	if err != nil {
@@ -86,12 +86,15 @@ func New(t testing.TB) *Env {
 	return e
 }
 
+// Quiet is a logger that says nothing.
+func Quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
 // Runner makes a runner of controllers.
 func (e *Env) Runner(parallel int, list ...controllers.Controller) *controllers.Runner {
 	e.T.Helper()
 	r, err := controllers.NewRunner(controllers.Config{
 		Store: e.Store, Client: e.REST.Client(), Registry: e.Registry, Cluster: e.Cluster, Objects: e.REST.Objects(),
-		Controllers: list, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Parallel: parallel,
+		Controllers: list, Logger: Quiet(), Parallel: parallel,
 	})
 	if err != nil {
 		e.T.Fatal(err)
