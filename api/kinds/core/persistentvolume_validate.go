@@ -37,17 +37,13 @@ func validatePersistentVolume(_ *kinds.Context, p *corev1.PersistentVolume) fiel
 		oneOf(&f, at.Child("persistentVolumeReclaimPolicy"), s.PersistentVolumeReclaimPolicy,
 			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
 	}
-	placed := false
-	if n := s.NodeAffinity; n != nil {
-		if n.Required == nil {
-			f.required(at.Child("nodeAffinity", "required"), "must specify required node constraints")
-		} else {
-			placed = true
-			f.nodeSelector(n.Required, at.Child("nodeAffinity", "required"))
-		}
+	if n := s.NodeAffinity; n != nil && n.Required == nil {
+		f.required(at.Child("nodeAffinity", "required"), "must specify required node constraints")
+	} else if n != nil {
+		f.nodeSelector(n.Required, at.Child("nodeAffinity", "required"))
 	}
 	f.persistentSource(p, at)
-	if s.Local != nil && !placed {
+	if s.Local != nil && s.NodeAffinity == nil {
 		f.required(at.Child("nodeAffinity"), "Local volume requires node affinity")
 	}
 	f.volumeClasses(s, at)

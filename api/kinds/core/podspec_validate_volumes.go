@@ -93,7 +93,7 @@ func (c *podCheck) checkSource(v *corev1.Volume, at *field.Path) {
 	})
 	source(v.Projected != nil, "projected", func(at *field.Path) { c.checkProjected(v.Projected, at) })
 	source(v.CSI != nil, "csi", func(at *field.Path) { c.checkCSI(v.CSI, at) })
-	source(v.Ephemeral != nil, "ephemeral", func(at *field.Path) { c.checkEphemeralVolume(v, at) })
+	source(v.Ephemeral != nil, "ephemeral", func(*field.Path) { c.checkEphemeralVolume(v, at) })
 	source(v.Image != nil, "image", func(at *field.Path) {
 		c.named(v.Image.Reference, at.Child("reference"))
 		needed(&c.faults, at.Child("pullPolicy"), v.Image.PullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
@@ -192,7 +192,8 @@ func (f *faults) driverName(name string, at *field.Path) {
 	f.invalids(at, name, validation.IsDNS1123Subdomain(strings.ToLower(name)))
 }
 
-func (c *podCheck) checkEphemeralVolume(v *corev1.Volume, at *field.Path) {
+func (c *podCheck) checkEphemeralVolume(v *corev1.Volume, volume *field.Path) {
+	at := volume.Child("ephemeral")
 	t := v.Ephemeral.VolumeClaimTemplate
 	if t == nil {
 		c.required(at.Child("volumeClaimTemplate"), "")
@@ -205,7 +206,7 @@ func (c *podCheck) checkEphemeralVolume(v *corev1.Volume, at *field.Path) {
 	if c.meta != nil && c.meta.Name != "" && v.Name != "" {
 		claim := c.meta.Name + "-" + v.Name
 		for _, m := range validation.IsDNS1123Subdomain(claim) {
-			c.invalid(at.Child("name"), v.Name, "PVC name \""+claim+"\": "+m)
+			c.invalid(volume.Child("name"), v.Name, "PVC name \""+claim+"\": "+m)
 		}
 	}
 }
