@@ -24,5 +24,8 @@ func All(o Options) []Controller {
 		NodeLifecycle(),
 		TaintEviction(),
 		PodGC(),
+		Job(),
+		CronJob(),
+		TTLAfterFinished(),
 	}
 }

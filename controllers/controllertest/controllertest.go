@@ -163,7 +163,8 @@ func Get[T runtime.Object](e *Env, gr schema.GroupResource, namespace, name stri
 	return obj.(T)
 }
 
-// InstantKubelet is a kubelet that has everything run the moment it is bound, and gone the moment it is deleted.
+// InstantKubelet is a kubelet that has everything run the moment it is bound,
+// succeed at once when it is not to be restarted, and gone the moment it is deleted.
 func InstantKubelet() controllers.Controller {
 	return controllers.Controller{
 		Name: "instant-kubelet",
@@ -190,7 +191,7 @@ func InstantKubelet() controllers.Controller {
 					}})
 					continue
 				}
-				if pod.Status.Phase == corev1.PodRunning {
+				if pod.Status.Phase != corev1.PodPending {
 					continue
 				}
 				out.Writes = append(out.Writes, controllers.Write{Verb: controllers.Mutate, Key: k, Ignore: controllers.Gone, Write: kinds.Write{
@@ -199,6 +200,10 @@ func InstantKubelet() controllers.Controller {
 					Mutate: func(obj runtime.Object) error {
 						p := obj.(*corev1.Pod)
 						p.Status.Phase = corev1.PodRunning
+						if p.Spec.RestartPolicy == corev1.RestartPolicyNever {
+							p.Status.Phase = corev1.PodSucceeded
+							return nil
+						}
 						p.Status.PodIP = "10.112.0.9"
 						p.Status.PodIPs = []corev1.PodIP{{IP: "10.112.0.9"}}
 						p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
