@@ -40,8 +40,13 @@ func (r *Runtime) list(ctx context.Context, uid types.UID) ([]kubelet.Sandbox, e
 		if errdefs.IsNotFound(err) {
 			continue // removed between the two calls
 		}
-		if err != nil {
+		if err != nil && summary.State == "running" {
 			return nil, fmt.Errorf("inspect container %s: %w", summary.ID, err)
+		}
+		if err != nil {
+			// An engine that died may have lost the container's files and answers so for ever: what ran is over.
+			r.Logger.Warn("a container cannot be inspected; it counts as ended", "container", summary.ID, "error", err)
+			c = lost(summary)
 		}
 		owner := types.UID(c.Config.Labels[labelPodUID])
 		pod := pods[owner]
@@ -65,6 +70,16 @@ func (r *Runtime) list(ctx context.Context, uid types.UID) ([]kubelet.Sandbox, e
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].PodUID < out[j].PodUID })
 	return out, nil
+}
+
+// lost is what the list still knows of a container that cannot be inspected.
+func lost(s container.Summary) container.InspectResponse {
+	return container.InspectResponse{
+		ContainerJSONBase: &container.ContainerJSONBase{ID: s.ID, Image: s.ImageID, Created: time.Unix(s.Created, 0).UTC().Format(time.RFC3339Nano),
+			State: &container.State{Status: s.State, ExitCode: 137, Error: "the container's files are gone"}},
+		Config:          &container.Config{Image: s.Image, Labels: s.Labels},
+		NetworkSettings: &container.NetworkSettings{},
+	}
 }
 
 func (r *Runtime) describeSandbox(pod *kubelet.Sandbox, c container.InspectResponse) {

@@ -158,15 +158,13 @@ func (p *ServiceProxy) attach(ctx context.Context) (*types.HijackedResponse, err
 	}
 	name := r.NetworkName() + "-proxy"
 	found, err := r.engine.ContainerInspect(ctx, name)
-	if err != nil && !errdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("inspect the service proxy: %w", err)
-	}
-	if err == nil && (!found.State.Running || found.Config.Image != image) {
-		if err := r.remove(ctx, found.ID); err != nil {
+	good := err == nil && found.State.Running && found.Config.Image == image
+	if !good && !errdefs.IsNotFound(err) { // it ended, is an older build's, or cannot even be inspected
+		if err := r.remove(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	if err != nil || !found.State.Running || found.Config.Image != image {
+	if !good {
 		if err := r.startProxy(ctx, name, image); err != nil {
 			return nil, err
 		}
