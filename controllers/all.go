@@ -27,5 +27,6 @@ func All(o Options) []Controller {
 		Job(),
 		CronJob(),
 		TTLAfterFinished(),
+		ResourceQuota(),
 	}
 }
