@@ -48,6 +48,18 @@ func (k *Kubelet) ensureImage(ctx context.Context, w *worker, pod *corev1.Pod, c
 // showPullError is how long ErrImagePull stands before it becomes ImagePullBackOff.
 const showPullError = 2 * time.Second
 
+// showsPullError says whether the last pull failed so recently that ErrImagePull still stands.
+func (k *Kubelet) showsPullError(w *worker, c specContainer) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	until := w.backoffOf("pull/" + c.Image).last.Add(showPullError)
+	if w.reasons[c.Name].Reason != reasonPull || !k.Clock.Now().Before(until) {
+		return false
+	}
+	w.again(until)
+	return true
+}
+
 // pull pulls an image unless it is backing off from an earlier failure.
 func (k *Kubelet) pull(ctx context.Context, w *worker, pod *corev1.Pod, c specContainer) reason {
 	path, now := c.fieldPath(), k.Clock.Now()

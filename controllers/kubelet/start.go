@@ -35,7 +35,7 @@ func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer
 	w.mu.Lock()
 	pod := w.pod
 	w.mu.Unlock()
-	if k.inRestartBackoff(w, pod, c) {
+	if k.inRestartBackoff(w, pod, c) || k.showsPullError(w, c) {
 		return false, true
 	}
 	if why := k.ensureImage(ctx, w, pod, c); why.Reason != "" {
