@@ -29,7 +29,7 @@ func main() {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "kuberow: %v\n", err)
-	if errors.As(err, new(usageError)) || strings.HasPrefix(err.Error(), "unknown ") {
+	if errors.As(err, new(usageError)) || errors.As(err, new(*cluster.FlagError)) || strings.HasPrefix(err.Error(), "unknown ") {
 		os.Exit(2)
 	}
 	os.Exit(1)
@@ -175,14 +175,14 @@ func dataDir(c *cobra.Command, dir *string) {
 
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("kuberow %s takes no argument, and got %q; see kuberow %s --help", c.Name(), args[0], c.Name())}
+		return usageError{fmt.Errorf("%s takes no argument, and got %q; see kuberow %s --help", c.Name(), args[0], c.Name())}
 	}
 	return nil
 }
 
 func oneObject(c *cobra.Command, args []string) error {
 	if len(args) != 1 || !strings.Contains(args[0], "/") {
-		return usageError{fmt.Errorf("kuberow %s wants one KIND/NAME, such as pod/web-1; see kuberow %s --help", c.Name(), c.Name())}
+		return usageError{fmt.Errorf("%s wants one KIND/NAME, such as pod/web-1; see kuberow %s --help", c.Name(), c.Name())}
 	}
 	return nil
 }

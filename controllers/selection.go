@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,7 +47,7 @@ func Select(all []Controller, items []string) ([]Controller, error) {
 	for _, item := range items {
 		name := strings.TrimPrefix(item, "-")
 		if name != "*" && !known[name] && !known[longName(name)] {
-			return nil, fmt.Errorf("read --controllers: %q is not a controller", name)
+			return nil, fmt.Errorf("--controllers=%s: there is no controller %q; there are %s", strings.Join(items, ","), name, allNames(all))
 		}
 	}
 	var on []Controller
@@ -56,6 +57,16 @@ func Select(all []Controller, items []string) ([]Controller, error) {
 		}
 	}
 	return on, nil
+}
+
+// allNames lists the controllers, for who misspelt one.
+func allNames(all []Controller) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // selected says whether the items turn a controller on.

@@ -36,7 +36,6 @@ func TestScripts(t *testing.T) {
 	if kubectl == "" {
 		t.Fatal("KUBECTL is not set: it names the kubectl to run, make test builds one")
 	}
-	kuberow := buildKuberow(t)
 	docker := dockertest.Answers(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -45,7 +44,7 @@ func TestScripts(t *testing.T) {
 			if err := os.MkdirAll(bin, 0o755); err != nil {
 				return err
 			}
-			for name, target := range map[string]string{"kubectl": kubectl, "kuberow": kuberow} {
+			for name, target := range map[string]string{"kubectl": kubectl, "kuberow": kuberow()} {
 				if err := os.Symlink(target, filepath.Join(bin, name)); err != nil {
 					return err
 				}
@@ -85,16 +84,33 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// buildKuberow compiles the command once for all scripts.
-func buildKuberow(t *testing.T) string {
-	out := filepath.Join(t.TempDir(), "kuberow")
-	build := exec.Command("go", "build", "-o", out, "kuberow")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build kuberow: %v\n%s", err, text)
+// TestMain compiles the command once, for all tests that run it.
+func TestMain(m *testing.M) {
+	if os.Getenv("KUBEROW_E2E") == "" {
+		os.Exit(m.Run())
 	}
-	return out
+	dir, err := os.MkdirTemp("", "kuberow-golden-")
+	if err == nil {
+		err = os.Setenv("KUBEROW", filepath.Join(dir, "kuberow"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	build := exec.Command("go", "build", "-o", os.Getenv("KUBEROW"), "kuberow")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	code := 1
+	if text, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build kuberow: %v\n%s", err, text)
+	} else {
+		code = m.Run()
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// kuberow is the command that TestMain compiled.
+func kuberow() string { return os.Getenv("KUBEROW") }
 
 // server is the kuberow that a script started.
 type server struct {

@@ -26,10 +26,11 @@ type conn struct {
 // make new ones.
 const maxStatements = 200
 
-// dsn is how the file is opened. A reader cannot write, not even by mistake.
+// dsn is how the file is opened. A reader cannot write, not even by mistake. The path is
+// opaque to the URL: a relative one would otherwise begin with the name of a host.
 func dsn(path string, busy time.Duration, mode string, pragmas ...string) string {
 	q := url.Values{"mode": {mode}, "_busy_timeout": {itoa(busy.Milliseconds())}, "_pragma": pragmas}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
 // newConn takes a connection out of db for good.

@@ -50,6 +50,19 @@ func TestTheSchemaIsEmbeddedAsItIs(t *testing.T) {
 	}
 }
 
+// A path is a path: relative, with spaces, with what a URL would take for a query.
+func TestAnyPathCanBeOpened(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"plain", ".hidden", "with space", "a?mode=memory", "50%25", "x#y", "c:"} {
+		path := filepath.Join(dir, "cluster.db")
+		if _, err := openAt(t, path); err != nil {
+			t.Errorf("%q: %v", path, err)
+		} else if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%q: the database is not there: %v", path, err)
+		}
+	}
+}
+
 func TestOpeningWhatIsNotOursSaysWhatToDo(t *testing.T) {
 	tests := []struct {
 		name  string

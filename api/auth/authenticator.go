@@ -49,7 +49,7 @@ type verifiedCert struct {
 func ReadTokenFile(path string) (authenticator.Token, error) {
 	t, err := tokenfile.NewCSV(path)
 	if err != nil {
-		return nil, fmt.Errorf("read --token-auth-file %s: %w", path, err)
+		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	return t, nil
 }

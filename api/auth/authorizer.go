@@ -50,7 +50,7 @@ func NewAuthorizer(modes []string, source Source, reader kinds.Reader) (*Authori
 	z.unconditional.authorize = z.Authorize
 	for i, mode := range modes {
 		if slices.Contains(modes[:i], mode) {
-			return nil, fmt.Errorf("build authorizer: --authorization-mode %s has %s twice", strings.Join(modes, ","), mode)
+			return nil, fmt.Errorf("--authorization-mode=%s: %s stands there twice", strings.Join(modes, ","), mode)
 		}
 		l := link{name: strings.ToLower(mode)}
 		switch mode {
@@ -64,12 +64,12 @@ func NewAuthorizer(modes []string, source Source, reader kinds.Reader) (*Authori
 		case ModeAlwaysDeny:
 			l.Authorizer, l.rules = constant(authorizer.DecisionNoOpinion, "Everything is forbidden."), nothing{}
 		default:
-			return nil, fmt.Errorf("build authorizer: --authorization-mode %q is not one of %s, %s, %s, %s", mode, ModeNode, ModeRBAC, ModeAlwaysAllow, ModeAlwaysDeny)
+			return nil, fmt.Errorf("--authorization-mode=%s: %q is none of %s, %s, %s, %s", strings.Join(modes, ","), mode, ModeNode, ModeRBAC, ModeAlwaysAllow, ModeAlwaysDeny)
 		}
 		z.chain = append(z.chain, l)
 	}
 	if len(z.chain) == 0 {
-		return nil, errors.New("build authorizer: --authorization-mode is empty; say Node,RBAC")
+		return nil, errors.New("--authorization-mode is empty: say Node,RBAC")
 	}
 	return z, nil
 }

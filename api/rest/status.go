@@ -36,12 +36,18 @@ func StatusOf(err error) metav1.Status {
 	case "":
 	case sqlstore.CodeCompacted:
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.").Status()
-	case sqlstore.CodeBusy, sqlstore.CodeFull, sqlstore.CodeClosed:
+	case sqlstore.CodeBusy, sqlstore.CodeFull, sqlstore.CodeOpen, sqlstore.CodeClosed: // passes, when somebody does what err says
 		s := apierrors.NewServiceUnavailable(err.Error()).Status()
 		s.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 		return s
 	case sqlstore.CodeTooLarge:
 		return apierrors.NewRequestEntityTooLargeError(err.Error()).Status()
+	case sqlstore.CodeInvalid:
+		return apierrors.NewBadRequest(err.Error()).Status()
+	case sqlstore.CodeFuture:
+		return apierrors.NewTimeoutError(err.Error(), 1).Status()
+	default: // a damaged file, or a row that should be there: asking again will not help
+		return apierrors.NewInternalError(err).Status()
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

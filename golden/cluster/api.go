@@ -34,7 +34,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 		Source: c.store, Enable: c.config.EnableAdmissionPlugins, Disable: c.config.DisableAdmissionPlugins,
 	})
 	if err != nil {
-		return err
+		return wrongFlag("--enable-admission-plugins, --disable-admission-plugins: %v", err)
 	}
 	streams := &stream.Handler{Nodes: lateNodes{c}, Fail: func(w http.ResponseWriter, r *http.Request, err error) {
 		wire.WriteStatus(w, r, rest.StatusOf(err))
@@ -70,7 +70,7 @@ func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts)
 	var tokens authenticator.Token
 	if c.config.TokenAuthFile != "" {
 		if tokens, err = auth.ReadTokenFile(c.config.TokenAuthFile); err != nil {
-			return err
+			return wrongFlag("--token-auth-file=%s: %v; give a file of lines token,user,uid", c.config.TokenAuthFile, err)
 		}
 	}
 	authn := &auth.Authenticator{
@@ -79,11 +79,17 @@ func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts)
 	}
 	authz, err := auth.NewAuthorizer(c.config.AuthorizationMode, c.store, c.api.Reader())
 	if err != nil {
-		return err
+		return wrongFlag("%v", err)
 	}
 	c.settings.Access = auth.Access{Authorizer: authz, Authenticator: authn}
 	streams.Authorizer = authz
 	c.api.Guard(authn, authz)
+	return nil
+}
+
+// takeProposals listens for wishes of other processes, now that everything can answer them.
+func (c *Cluster) takeProposals(_, background context.Context) error {
+	c.work.Go(func() { c.api.TakeProposals(background) })
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -72,8 +71,8 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	for _, step := range []func(ctx, background context.Context) error{
-		c.openDirectory, // the data directory, keys and certificates
-		c.openStore,     // the lock, cluster.db, its views
+		c.openStore,     // the data directory, its lock, cluster.db with its views: nobody else is at it from here on
+		c.openKeys,      // keys and certificates
 		c.startLog,      // Raft: from here on commands are applied
 		c.bindPort,      // the port of the API, not yet answered
 		c.openAPI,       // the registry of kinds and the pipeline of a request
@@ -82,6 +81,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		c.openDoors,     // listeners: from here on clients are answered
 		c.startNodes,    // the kubelet, adopting what runs
 		c.startRunner,   // the controllers
+		c.takeProposals, // what other processes wrote into the table proposal
 		c.writeKubeconfig,
 	} {
 		if err := step(ctx, background); err != nil {
@@ -92,11 +92,8 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// openDirectory makes the directory, and the keys that are missing.
-func (c *Cluster) openDirectory(context.Context, context.Context) error {
-	if err := os.MkdirAll(c.config.DataDir, 0o700); err != nil {
-		return fmt.Errorf("make the data directory: %w; choose another with --data-dir", err)
-	}
+// openKeys makes the keys that are missing, and certificates that do not fit the flags.
+func (c *Cluster) openKeys(context.Context, context.Context) error {
 	first, last, err := c.config.nodePorts()
 	if err != nil {
 		return err

@@ -81,44 +81,54 @@ func (c *Config) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&c.RetainRevisions, "retain-revisions", c.RetainRevisions, "revisions of history to keep (heartbeats not counted)")
 }
 
+// A FlagError is a flag, of those that AddFlags adds, with a value that cannot be: exit status 2.
+type FlagError struct{ text string }
+
+// Error names the flag and says what to give.
+func (e *FlagError) Error() string { return e.text }
+
+func wrongFlag(format string, args ...any) error {
+	return &FlagError{text: fmt.Sprintf(format, args...)}
+}
+
 // validate says what is wrong with the flags, in the words of the flags.
 func (c *Config) validate() error {
 	switch c.ContainerRuntime {
 	case "auto", "docker", "simulated":
 	default:
-		return fmt.Errorf("--container-runtime=%s: choose auto, docker or simulated", c.ContainerRuntime)
+		return wrongFlag("--container-runtime=%s: choose auto, docker or simulated", c.ContainerRuntime)
 	}
 	if c.Nodes < 0 {
-		return fmt.Errorf("--nodes=%d: give the number of nodes, 0 or more", c.Nodes)
+		return wrongFlag("--nodes=%d: give the number of nodes, 0 or more", c.Nodes)
 	}
 	if net.ParseIP(c.BindAddress) == nil {
-		return fmt.Errorf("--bind-address=%s: give an IP address", c.BindAddress)
+		return wrongFlag("--bind-address=%s: give an IP address", c.BindAddress)
 	}
 	if _, _, err := c.nodePorts(); err != nil {
 		return err
 	}
 	_, services, err := net.ParseCIDR(c.ServiceClusterIPRange)
 	if err != nil {
-		return fmt.Errorf("--service-cluster-ip-range=%s: give a range such as 10.96.0.0/16", c.ServiceClusterIPRange)
+		return wrongFlag("--service-cluster-ip-range=%s: give a range such as 10.96.0.0/16", c.ServiceClusterIPRange)
 	}
 	_, subnet, err := net.ParseCIDR(c.ClusterSubnet)
 	if err != nil {
-		return fmt.Errorf("--cluster-subnet=%s: give a range such as 10.96.0.0/11", c.ClusterSubnet)
+		return wrongFlag("--cluster-subnet=%s: give a range such as 10.96.0.0/11", c.ClusterSubnet)
 	}
 	_, pods, err := net.ParseCIDR(c.ClusterCIDR)
 	if err != nil {
-		return fmt.Errorf("--cluster-cidr=%s: give a range such as 10.112.0.0/16", c.ClusterCIDR)
+		return wrongFlag("--cluster-cidr=%s: give a range such as 10.112.0.0/16", c.ClusterCIDR)
 	}
 	for flag, inner := range map[string]*net.IPNet{"--service-cluster-ip-range": services, "--cluster-cidr": pods} {
 		if !subnet.Contains(inner.IP) {
-			return fmt.Errorf("%s=%s: it must lie inside --cluster-subnet=%s", flag, inner, subnet)
+			return wrongFlag("%s=%s: it must lie inside --cluster-subnet=%s", flag, inner, subnet)
 		}
 	}
 	if services.Contains(pods.IP) || pods.Contains(services.IP) {
-		return fmt.Errorf("--cluster-cidr=%s and --service-cluster-ip-range=%s overlap: choose two apart", pods, services)
+		return wrongFlag("--cluster-cidr=%s and --service-cluster-ip-range=%s overlap: choose two apart", pods, services)
 	}
 	if gateway := net.ParseIP(c.ClusterGateway); gateway == nil || !pods.Contains(gateway) {
-		return fmt.Errorf("--cluster-gateway=%s: give an address inside --cluster-cidr=%s", c.ClusterGateway, pods)
+		return wrongFlag("--cluster-gateway=%s: give an address inside --cluster-cidr=%s", c.ClusterGateway, pods)
 	}
 	return nil
 }
@@ -129,7 +139,7 @@ func (c *Config) nodePorts() (first, last int, err error) {
 	first, err1 := strconv.Atoi(a)
 	last, err2 := strconv.Atoi(b)
 	if err1 != nil || err2 != nil || first < 1 || last < first || last > 65535 {
-		return 0, 0, fmt.Errorf("--service-node-port-range=%s: give a range such as 30000-32767", c.ServiceNodePortRange)
+		return 0, 0, wrongFlag("--service-node-port-range=%s: give a range such as 30000-32767", c.ServiceNodePortRange)
 	}
 	return first, last, nil
 }

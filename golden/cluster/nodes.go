@@ -138,7 +138,7 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 	}
 	chosen, err := controllers.Select(all, c.config.Controllers)
 	if err != nil {
-		return err
+		return wrongFlag("%v", err)
 	}
 	c.runner, err = controllers.NewRunner(controllers.Config{
 		Store: c.store, Client: c.api.Client(), Registry: c.registry, Cluster: c.settings, Controllers: chosen,

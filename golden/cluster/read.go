@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/jmoiron/sqlx"
 
-	"kuberow/api/kinds"
-	"kuberow/api/kinds/builtin"
 	"kuberow/docker"
 	"kuberow/sqlstore"
 )
@@ -45,6 +40,11 @@ func openToRead(dir string) (*sqlx.DB, error) {
 	if id != sqlstore.ApplicationID {
 		db.Close()
 		return nil, fmt.Errorf("%s is a SQLite file, but not kuberow's (its application_id is %d): give another --data-dir", path, id)
+	}
+	var version int64
+	if err := db.Get(&version, "PRAGMA user_version"); err != nil || version > sqlstore.SchemaVersion {
+		db.Close()
+		return nil, errors.Join(err, fmt.Errorf("%s has schema version %d, this kuberow knows %d: run the newer kuberow that wrote it", path, version, sqlstore.SchemaVersion))
 	}
 	return db, nil
 }
@@ -83,11 +83,9 @@ func Check(ctx context.Context, dir string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	if len(problems) > 0 {
-		for _, p := range problems {
-			fmt.Fprintln(out, p)
-		}
-		return fmt.Errorf("%d problems in %s: keep a copy of the directory, and restore an older one or report this", len(problems), filepath.Join(dir, "cluster.db"))
+	printInvariants(out, problems)
+	if n := len(problems); n > 0 {
+		return fmt.Errorf("%d %s in %s: keep a copy of the directory, and restore an older one or report this", n, plural(n, "problem"), filepath.Join(dir, "cluster.db"))
 	}
 	var rows, live, requests, log, revision int64
 	err = tx.QueryRowxContext(ctx, `SELECT (SELECT count(*) FROM kv), (SELECT count(*) FROM live), (SELECT count(*) FROM request),
@@ -100,93 +98,27 @@ func Check(ctx context.Context, dir string, out io.Writer) error {
 	return nil
 }
 
-// Why prints the chain of causes of one object.
-func Why(ctx context.Context, dir, namespace, object string, out io.Writer) error {
-	return printRows(ctx, dir, namespace, object, out,
-		[]string{"STEP", "AT", "USER", "AGENT", "VERB", "OBJECT", "REVISION"},
-		`SELECT step, at, user, agent, verb, object, revision FROM why WHERE key = ? ORDER BY step`)
+// printInvariants prints what was checked, one line each, and below it what breaks it.
+func printInvariants(out io.Writer, problems []sqlstore.Problem) {
+	broken := map[string][]string{}
+	for _, p := range problems {
+		broken[p.Invariant] = append(broken[p.Invariant], p.Detail)
+	}
+	for _, inv := range sqlstore.Invariants() {
+		verdict := "holds"
+		if broken[inv.Sentence] != nil {
+			verdict = "BROKEN"
+		}
+		fmt.Fprintf(out, "%-6s  %s\n", verdict, inv.Sentence)
+		for _, detail := range broken[inv.Sentence] {
+			fmt.Fprintf(out, "        - %s\n", detail)
+		}
+	}
 }
 
-// History prints the changes that are kept, of one object or of all.
-func History(ctx context.Context, dir, namespace, object string, out io.Writer) error {
-	query := `SELECT revision, at, user, verb, object, change, coalesce(cause_object || '@' || cause_revision, '') FROM history`
-	if object != "" {
-		query += ` WHERE key = ?`
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
 	}
-	return printRows(ctx, dir, namespace, object, out,
-		[]string{"REVISION", "AT", "USER", "VERB", "OBJECT", "CHANGE", "BECAUSE OF"}, query+` ORDER BY revision`)
-}
-
-// printRows prints a query's rows under headings; the query's one parameter is the object's key.
-func printRows(ctx context.Context, dir, namespace, object string, out io.Writer, headings []string, query string) error {
-	db, err := openToRead(dir)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	var args []any
-	if object != "" {
-		key, err := keyOf(namespace, object)
-		if err != nil {
-			return err
-		}
-		args = append(args, key)
-	}
-	rows, err := db.QueryxContext(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("read the cluster: %w", err)
-	}
-	defer rows.Close()
-	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	n := 0
-	for ; rows.Next(); n++ {
-		if n == 0 {
-			fmt.Fprintln(w, strings.Join(headings, "\t"))
-		}
-		cells := make([]sql.NullString, len(headings))
-		into := make([]any, len(headings))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return fmt.Errorf("read the cluster: %w", err)
-		}
-		texts := make([]string, len(headings))
-		for i := range cells {
-			texts[i] = cells[i].String
-		}
-		fmt.Fprintln(w, strings.Join(texts, "\t"))
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the cluster: %w", err)
-	}
-	if n == 0 {
-		return fmt.Errorf("%s is not in the cluster: look with kubectl get, and give its namespace with -n", object)
-	}
-	return w.Flush()
-}
-
-// keyOf finds the key of KIND/NAME, where KIND is what kubectl takes: plural,
-// singular or short name, with ".group" where two groups share it.
-func keyOf(namespace, object string) (string, error) {
-	kind, name, _ := strings.Cut(object, "/")
-	kind, group, qualified := strings.Cut(strings.ToLower(kind), ".")
-	for _, r := range builtin.Resources() {
-		if r.Prefix != "" && called(r, kind) && (!qualified || r.Group == group) {
-			return r.Key(namespace, name), nil
-		}
-	}
-	return "", fmt.Errorf("%q is no kind that kuberow serves: kubectl api-resources lists them", kind)
-}
-
-func called(r *kinds.Resource, name string) bool {
-	if r.Name == name || r.Singular == name {
-		return true
-	}
-	for _, short := range r.ShortNames {
-		if short == name {
-			return true
-		}
-	}
-	return false
+	return word + "s"
 }
