@@ -56,9 +56,11 @@ type Resource struct {
 	Types managedfields.TypeConverter
 
 	// Table renders the objects that Read computed; RowConditions are what a stored object's row says beside its
-	// cells (a pod that has completed).
-	Table         func(objs []runtime.Object) *metav1.Table
-	RowConditions func(obj runtime.Object) []metav1.TableRowCondition
+	// cells (a pod that has completed). MayHaveRowConditions tells from the stored JSON that there are none, so that
+	// a list need not be decoded for them; nil: always ask.
+	Table                func(objs []runtime.Object) *metav1.Table
+	RowConditions        func(obj runtime.Object) []metav1.TableRowCondition
+	MayHaveRowConditions func(value []byte) bool
 
 	// ReturnsDeleted marks the resources whose DELETE answers with the object as it was, where others answer with a
 	// Status: pods, services, namespaces, serviceaccounts, persistentvolumes and their claims, podtemplates,

@@ -262,13 +262,20 @@ func (c *call) listProtobuf(l *lister, m metav1.ListMeta, rows []sqlstore.KV) er
 		return fmt.Errorf("list %s: %w", c.Resource.Name, err)
 	}
 	slice := reflect.ValueOf(items).Elem()
-	for i := range rows {
-		obj, err := e.object(&rows[i])
-		if err != nil {
-			return err
+	slice.Set(reflect.MakeSlice(slice.Type(), len(rows), len(rows)))
+	err = spread(len(rows), 50, func(from, to int) error {
+		for i := from; i < to; i++ {
+			obj, err := e.object(&rows[i])
+			if err != nil {
+				return err
+			}
+			obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+			slice.Index(i).Set(reflect.ValueOf(obj).Elem())
 		}
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-		slice.Set(reflect.Append(slice, reflect.ValueOf(obj).Elem()))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	setListMeta(list, m)
 	list.GetObjectKind().SetGroupVersionKind(c.listGVK())

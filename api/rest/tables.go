@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,10 +91,27 @@ func (t *tableWriter) cells(ctx context.Context, rows []sqlstore.KV, inList bool
 			ids = append(ids, rows[i].ID)
 		}
 	}
+	render := tables.Cells
 	if inList {
-		return tables.ListCells(ctx, t.rest.Store.Reader(), t.table, ids)
+		render = tables.ListCells
 	}
-	return tables.Cells(ctx, t.rest.Store.Reader(), t.table, ids)
+	var mu sync.Mutex
+	var all map[int64][]any
+	err := spread(len(ids), 50, func(from, to int) error {
+		cells, err := render(ctx, t.rest.Store.Reader(), t.table, ids[from:to])
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if all == nil {
+			all = cells
+		} else {
+			maps.Copy(all, cells)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // appendRow appends one row. shown is the row whose object stands beside the
@@ -109,7 +128,7 @@ func (t *tableWriter) appendRow(dst []byte, cells []any, shown *sqlstore.KV) ([]
 		return dst, fmt.Errorf("encode cells of %s: %w", shown.Key, err)
 	}
 	dst = append(append(dst, `{"cells":`...), b...)
-	if t.res.RowConditions != nil {
+	if t.res.RowConditions != nil && (t.res.MayHaveRowConditions == nil || t.res.MayHaveRowConditions(shown.Value)) {
 		if dst, err = t.appendConditions(dst, shown); err != nil {
 			return dst, err
 		}

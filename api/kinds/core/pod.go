@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
@@ -28,8 +29,8 @@ func pods() *kinds.Resource {
 	main := podStrategy()
 	return single(kinds.Resource{
 		Name: "pods", Singular: "pod", ReturnsDeleted: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
-		RowConditions: podRowConditions,
-		Verbs:         common.Verbs(), Prefix: "/registry/pods", StorageVersionHash: "xPOwRZ+Yhw8=",
+		RowConditions: podRowConditions, MayHaveRowConditions: podMayHaveEnded,
+		Verbs: common.Verbs(), Prefix: "/registry/pods", StorageVersionHash: "xPOwRZ+Yhw8=",
 		Strategy: main.Strategy(),
 		Subresources: []*kinds.Subresource{
 			stream("attach", "PodAttachOptions"),
@@ -131,6 +132,12 @@ func podWarnings(_ *kinds.Context, p, old *corev1.Pod) []string {
 	}
 	t := &corev1.PodTemplateSpec{ObjectMeta: p.ObjectMeta, Spec: p.Spec}
 	return append(out, PodTemplateWarnings(t, (*field.Path)(nil))...)
+}
+
+// podMayHaveEnded looks for the phases of podRowConditions in the stored JSON,
+// which is written without spaces.
+func podMayHaveEnded(value []byte) bool {
+	return bytes.Contains(value, []byte(`"phase":"Succeeded"`)) || bytes.Contains(value, []byte(`"phase":"Failed"`))
 }
 
 // podRowConditions mark the row of a pod that has ended; kubectl get greys or skips it.
