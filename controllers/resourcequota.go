@@ -12,7 +12,10 @@ import (
 
 // The quota controller counts what is there: admission charges a quota when
 // something is created, and this corrects it when something goes away, or the quota is new. Key: a
-// ResourceQuota. Woken by it, by whatever it counts, and by the clock.
+// ResourceQuota. Woken by it, by the end of what it counts, and by the clock.
+//
+// A creation does not wake it: between the charge and the object there would be nothing to count
+// yet, and the charge would be lost.
 
 // recountPeriod is how often quotas are counted though nothing seems to have changed.
 const recountPeriod = 5 * time.Minute
@@ -22,7 +25,7 @@ func ResourceQuota() Controller {
 	return Controller{
 		Name:  "resourcequota-controller",
 		Every: recountPeriod,
-		Keys:  keyMap{ResourceQuotas: itself},
+		Keys:  keyMap{ResourceQuotas: changedQuota},
 		Any:   chargedQuotas,
 		Step: func(v View, keys []Key) Outcome {
 			var out Outcome
@@ -40,10 +43,19 @@ func ResourceQuota() Controller {
 	}
 }
 
+// changedQuota wakes a quota whose limits are new.
+func changedQuota(v View, c Object) []Key {
+	q, _ := c.Now.(*corev1.ResourceQuota)
+	if q == nil || equality.Semantic.DeepEqual(q.Status.Hard, q.Spec.Hard) {
+		return nil
+	}
+	return itself(v, c)
+}
+
 // chargedQuotas gives the quotas of the namespace that count such an object, when its use has changed.
 func chargedQuotas(v View, c Object) []Key {
 	namespace := accessor(c.Current()).GetNamespace()
-	if namespace == "" || quota.Ignored(c.Resource) {
+	if namespace == "" || c.Prev == nil || quota.Ignored(c.Resource) {
 		return nil
 	}
 	var keys []Key
@@ -51,7 +63,7 @@ func chargedQuotas(v View, c Object) []Key {
 		if len(quota.Names(c.Resource, quota.Keys(q.Spec.Hard))) == 0 {
 			continue
 		}
-		if c.Now != nil && c.Prev != nil &&
+		if c.Now != nil &&
 			equality.Semantic.DeepEqual(quota.Usage(c.Resource, c.Now, v.Now()), quota.Usage(c.Resource, c.Prev, v.Now())) {
 			continue
 		}
