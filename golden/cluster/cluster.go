@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,7 +50,7 @@ type Cluster struct {
 	kubelet *kubelet.Kubelet
 	docker  *docker.Runtime // nil when pods are simulated
 	proxy   *docker.ServiceProxy
-	runner  *controllers.Runner
+	runner  atomic.Pointer[controllers.Runner] // nil until startRunner; the kubelet runs before
 
 	cancel context.CancelFunc // ends what runs in the background
 	work   sync.WaitGroup

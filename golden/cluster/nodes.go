@@ -76,13 +76,13 @@ func (c *Cluster) startNodes(ctx, background context.Context) error {
 	c.kubelet = kubelet.New(kubelet.Config{
 		Runtime: c.runtime, Clock: c.clock, Reader: c.api.Reader(), Cluster: c.settings, Logger: c.log,
 		Wake: func(k controllers.Key) {
-			if c.runner != nil {
-				c.runner.Wake(kubelet.Name, k)
+			if runner := c.runner.Load(); runner != nil {
+				runner.Wake(kubelet.Name, k)
 			}
 		},
 		NodesChanged: func() {
-			if c.runner != nil {
-				c.runner.Wake("node-fleet", controllers.Key{})
+			if runner := c.runner.Load(); runner != nil {
+				runner.Wake("node-fleet", controllers.Key{})
 			}
 		},
 		NodeAddresses: func(node string) []corev1.NodeAddress {
@@ -140,15 +140,16 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 	if err != nil {
 		return wrongFlag("%v", err)
 	}
-	c.runner, err = controllers.NewRunner(controllers.Config{
+	runner, err := controllers.NewRunner(controllers.Config{
 		Store: c.store, Client: c.api.Client(), Registry: c.registry, Cluster: c.settings, Controllers: chosen,
 		Objects: c.api.Objects(), Clock: c.clock, Random: c.random, Logger: c.log,
 	})
 	if err != nil {
 		return err
 	}
+	c.runner.Store(runner)
 	c.work.Go(func() {
-		if err := c.runner.Run(background); err != nil && background.Err() == nil {
+		if err := runner.Run(background); err != nil && background.Err() == nil {
 			c.fail("the controllers stopped", err)
 		}
 	})
