@@ -2,6 +2,7 @@ package golden
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +39,7 @@ func TestKubectlAndSQLPrintTheSameCells(t *testing.T) {
 	}
 	query := func(sql string) []map[string]any {
 		t.Helper()
-		out, err := exec.Command(sqlite, "-json", database, sql).CombinedOutput()
+		out, err := exec.Command(sqlite, "-json", "-cmd", ".timeout 5000", database, sql).CombinedOutput()
 		if err != nil {
 			t.Fatalf("sqlite3 %s: %v\n%s", sql, err, out)
 		}
@@ -52,40 +53,71 @@ func TestKubectlAndSQLPrintTheSameCells(t *testing.T) {
 		return rows
 	}
 	kubectl("apply", "-f", "testdata/session.yaml")
+	kubectl("certificate", "approve", "jane")
 	kubectl("rollout", "status", "deployment/web", "--timeout=60s")
 	kubectl("wait", "--for=condition=Ready", "pod/bare", "--timeout=60s")
+	kubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/crash", "--timeout=60s")
+	kubectl("cordon", "node-1")
+	kubectl("delete", "pod", "waiting", "--wait=false")
 	query(`INSERT INTO clock_pin(now) VALUES (unixepoch() + 4000)`)
 
 	kinds, cells := 0, 0
 	for _, table := range tables.All() {
-		rows := query(`SELECT * FROM "` + table.Name + `"`)
-		if len(rows) == 0 || table.Resource == "" {
-			continue
-		}
-		resource := table.Resource
-		if table.Group != "" {
-			resource += "." + table.Group
-		}
-		printed := parseTable(kubectl("get", resource, "-A", "-o", "wide"))
-		if len(printed) != len(rows) {
-			t.Errorf("%s: kubectl prints %d rows, SQL gives %d", resource, len(printed), len(rows))
-			continue
-		}
-		kinds++
-		for i, row := range rows {
-			for heading, got := range printed[i] {
-				want := printable(row[columnName(heading)])
-				if got != want {
-					t.Errorf("%s row %d %s: kubectl %q, SQL %q", resource, i, heading, got, want)
+		for _, r := range table.Resources {
+			k.eventually(table.Name, func() error { // a row that changes between the two reads is read again
+				rows := query(`SELECT * FROM "` + table.Name + `"`)
+				if len(rows) == 0 {
+					return nil
 				}
-				cells++
-			}
+				n, err := compareCells(table, parseTable(kubectl("get", qualified(r), "-A", "-o", "wide")), rows)
+				if err == nil {
+					kinds++
+					cells += n
+				}
+				return err
+			})
 		}
 	}
 	t.Logf("%d kinds, %d cells", kinds, cells)
-	if kinds < 25 {
+	if kinds < 55 {
 		t.Errorf("only %d kinds have rows: the session should make more", kinds)
 	}
+}
+
+// qualified names a resource for kubectl, which may know two of the name.
+func qualified(r tables.Resource) string {
+	if r.Group == "" {
+		return r.Resource
+	}
+	return r.Resource + "." + r.Group
+}
+
+// compareCells compares what kubectl printed with the rows of the view: the same
+// rows in the same order, the same columns, the same cells.
+func compareCells(table tables.Table, printed []map[string]string, rows []map[string]any) (cells int, err error) {
+	if len(printed) != len(rows) {
+		return 0, fmt.Errorf("kubectl prints %d rows, SQL gives %d", len(printed), len(rows))
+	}
+	for i, row := range rows {
+		for _, column := range table.Columns {
+			if heading := strings.ToUpper(column.Name); column.Declared() && !hasKey(printed[i], heading) {
+				err = errors.Join(err, fmt.Errorf("kubectl prints no column %s", heading))
+			}
+		}
+		for heading, got := range printed[i] {
+			want, there := row[columnName(heading)]
+			if !there || got != printable(want) {
+				err = errors.Join(err, fmt.Errorf("row %d %s: kubectl %q, SQL %q", i, heading, got, printable(want)))
+			}
+			cells++
+		}
+	}
+	return cells, err
+}
+
+func hasKey(m map[string]string, key string) bool {
+	_, there := m[key]
+	return there
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9 ]`)
