@@ -21,6 +21,9 @@ import (
 // the sandbox's namespaces and starts it. What was created but did not start
 // stays, as an attempt that failed; its error is a *kubelet.StartError.
 func (r *Runtime) StartContainer(ctx context.Context, c kubelet.ContainerConfig) (string, error) {
+	if err := r.verifyNonRoot(ctx, c); err != nil {
+		return "", err
+	}
 	sandbox := r.sandboxName(c.Pod.UID)
 	message := messageFile(c.Container.Name, c.Attempt)
 	if err := r.touchMessage(ctx, sandbox, message); err != nil {

@@ -1,12 +1,12 @@
 package docker
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/strslice"
 	corev1 "k8s.io/api/core/v1"
-	"strconv"
 
 	"kuberow/controllers/kubelet"
 )
@@ -41,11 +41,14 @@ func resources(r corev1.ResourceRequirements) container.Resources {
 	return out
 }
 
-// oomScore is who dies first when memory is short: best effort, then burstable by what it asked for, guaranteed last.
+// oomScore is who dies first when memory is short: best effort, then burstable.
+// Real Kubernetes protects guaranteed pods more than the host's own processes
+// (-997); on somebody's workstation, and where the engine itself may not, they
+// are like any other process.
 func oomScore(c kubelet.ContainerConfig) int {
 	switch c.Pod.Status.QOSClass {
 	case corev1.PodQOSGuaranteed:
-		return -997
+		return 0
 	case corev1.PodQOSBurstable:
 		return 500
 	default:

@@ -134,6 +134,13 @@ type StartError struct {
 func (e *StartError) Error() string { return e.Err.Error() }
 func (e *StartError) Unwrap() error { return e.Err }
 
+// ConfigError says that a container was not created, since what its spec asks
+// for cannot be given: the pod waits with the reason CreateContainerConfigError.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+func (e *ConfigError) Unwrap() error { return e.Err }
+
 // Simulator is a Runtime that runs nothing. Its calls never wait, so the kubelet makes them inside a Step (one pass from
 // bound to running), asks it for the results of probes and hooks, and does not ask for tokens that nobody would read.
 type Simulator interface {

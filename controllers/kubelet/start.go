@@ -65,6 +65,8 @@ func (k *Kubelet) startContainer(ctx context.Context, w *worker, c specContainer
 		w.mu.Unlock()
 		k.prune(ctx, w, c.Name)
 		return false, failed
+	case errors.As(err, new(*ConfigError)):
+		return false, k.startFailed(ctx, w, pod, c, reasonConfig, err)
 	case err != nil:
 		return false, k.startFailed(ctx, w, pod, c, reasonCreate, err)
 	}
