@@ -40,6 +40,9 @@ func userOf(c *Controller) user.Info {
 		if node, ok := strings.CutPrefix(c.User, nodeUserPrefix); ok {
 			return NodeUser(node)
 		}
+		if c.User == serverUser {
+			return &user.DefaultInfo{Name: c.User, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+		}
 		return &user.DefaultInfo{Name: c.User, Groups: []string{user.AllAuthenticated}}
 	}
 	if c.Account != "" {
@@ -47,6 +50,9 @@ func userOf(c *Controller) user.Info {
 	}
 	return ServiceAccount(c.Name)
 }
+
+// serverUser is the API server itself, as its loopback client calls it.
+const serverUser = "system:apiserver"
 
 // nodeUserPrefix starts the names of kubelets.
 const nodeUserPrefix = "system:node:"

@@ -6,33 +6,37 @@ import (
 
 // The resources that controllers read and write, by the names that the registry has.
 var (
-	Pods                     = schema.GroupResource{Resource: "pods"}
-	Nodes                    = schema.GroupResource{Resource: "nodes"}
-	Namespaces               = schema.GroupResource{Resource: "namespaces"}
-	Services                 = schema.GroupResource{Resource: "services"}
-	Endpoints                = schema.GroupResource{Resource: "endpoints"}
-	ServiceAccounts          = schema.GroupResource{Resource: "serviceaccounts"}
-	ConfigMaps               = schema.GroupResource{Resource: "configmaps"}
-	Secrets                  = schema.GroupResource{Resource: "secrets"}
-	ReplicationControllers   = schema.GroupResource{Resource: "replicationcontrollers"}
-	PersistentVolumes        = schema.GroupResource{Resource: "persistentvolumes"}
-	PersistentVolumeClaims   = schema.GroupResource{Resource: "persistentvolumeclaims"}
-	ResourceQuotas           = schema.GroupResource{Resource: "resourcequotas"}
-	Deployments              = schema.GroupResource{Group: "apps", Resource: "deployments"}
-	ReplicaSets              = schema.GroupResource{Group: "apps", Resource: "replicasets"}
-	StatefulSets             = schema.GroupResource{Group: "apps", Resource: "statefulsets"}
-	DaemonSets               = schema.GroupResource{Group: "apps", Resource: "daemonsets"}
-	ControllerRevisions      = schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}
-	Jobs                     = schema.GroupResource{Group: "batch", Resource: "jobs"}
-	CronJobs                 = schema.GroupResource{Group: "batch", Resource: "cronjobs"}
-	EndpointSlices           = schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
-	Leases                   = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
-	ClusterRoles             = schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}
-	StorageClasses           = schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
-	CSINodes                 = schema.GroupResource{Group: "storage.k8s.io", Resource: "csinodes"}
-	PriorityClasses          = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
-	PodDisruptionBudgets     = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
-	HorizontalPodAutoscalers = schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
+	Pods                      = schema.GroupResource{Resource: "pods"}
+	Nodes                     = schema.GroupResource{Resource: "nodes"}
+	Namespaces                = schema.GroupResource{Resource: "namespaces"}
+	Services                  = schema.GroupResource{Resource: "services"}
+	Endpoints                 = schema.GroupResource{Resource: "endpoints"}
+	ServiceAccounts           = schema.GroupResource{Resource: "serviceaccounts"}
+	ConfigMaps                = schema.GroupResource{Resource: "configmaps"}
+	Secrets                   = schema.GroupResource{Resource: "secrets"}
+	ReplicationControllers    = schema.GroupResource{Resource: "replicationcontrollers"}
+	PersistentVolumes         = schema.GroupResource{Resource: "persistentvolumes"}
+	PersistentVolumeClaims    = schema.GroupResource{Resource: "persistentvolumeclaims"}
+	ResourceQuotas            = schema.GroupResource{Resource: "resourcequotas"}
+	Deployments               = schema.GroupResource{Group: "apps", Resource: "deployments"}
+	ReplicaSets               = schema.GroupResource{Group: "apps", Resource: "replicasets"}
+	StatefulSets              = schema.GroupResource{Group: "apps", Resource: "statefulsets"}
+	DaemonSets                = schema.GroupResource{Group: "apps", Resource: "daemonsets"}
+	ControllerRevisions       = schema.GroupResource{Group: "apps", Resource: "controllerrevisions"}
+	Jobs                      = schema.GroupResource{Group: "batch", Resource: "jobs"}
+	CronJobs                  = schema.GroupResource{Group: "batch", Resource: "cronjobs"}
+	EndpointSlices            = schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}
+	Leases                    = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	ClusterRoles              = schema.GroupResource{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}
+	CustomResourceDefinitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	APIServices               = schema.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}
+	FlowSchemas               = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}
+	PriorityLevels            = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations"}
+	StorageClasses            = schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
+	CSINodes                  = schema.GroupResource{Group: "storage.k8s.io", Resource: "csinodes"}
+	PriorityClasses           = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
+	PodDisruptionBudgets      = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
+	HorizontalPodAutoscalers  = schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
 )
 
 // KeysFunc is the type of the values of Controller.Keys.

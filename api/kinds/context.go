@@ -68,6 +68,9 @@ type Write struct {
 	Patch       bool // Mutate asks as a PATCH does and not as a PUT: RBAC tells them apart, and real controllers adopt by PATCH
 	Cause       sqlstore.Cause
 	DryRun      bool
+	// Apply makes Update a forced server-side apply: Object is a configuration (an Unstructured with the wanted fields
+	// alone) of the field manager that Agent names.
+	Apply bool
 
 	// For Delete.
 	UID                types.UID // precondition when not ""

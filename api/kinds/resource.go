@@ -73,6 +73,10 @@ type Resource struct {
 	// DeleteWarning is sent with a DELETE that leaves Propagation to its default.
 	DeleteWarning string
 
+	// HiddenAnnotation is an annotation that stands in the stored object but not in bare metadata: a DaemonSet's
+	// template generation is a field of upstream's internal type.
+	HiddenAnnotation string
+
 	// Holds tells whether something beside metadata.finalizers keeps a deleted object: a namespace's
 	// spec.finalizers.
 	Holds func(obj runtime.Object) bool

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -90,7 +91,25 @@ func (e encoder) partial(kv *sqlstore.KV, version string) ([]byte, error) {
 	dst := append([]byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`), version...)
 	dst = append(dst, `","metadata":`...)
 	dst, err := e.splice(kv, false).AppendMeta(dst, kv.Value)
+	if err == nil && e.res.HiddenAnnotation != "" {
+		dst, err = e.hideAnnotation(dst)
+	}
 	return append(dst, '}'), err
+}
+
+// hideAnnotation takes out of unfinished PartialObjectMetadata the annotation
+// that only the kind's own version shows.
+func (e encoder) hideAnnotation(b []byte) ([]byte, error) {
+	if !bytes.Contains(b, []byte(e.res.HiddenAnnotation)) {
+		return b, nil
+	}
+	p := &metav1.PartialObjectMetadata{}
+	if err := wire.DecodeStored(append(b, '}'), p); err != nil {
+		return b, err
+	}
+	delete(p.Annotations, e.res.HiddenAnnotation)
+	out, err := json.Marshal(p)
+	return bytes.TrimSuffix(out, []byte("}")), err
 }
 
 // partialObject is partial for protobuf.

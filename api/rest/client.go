@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -169,6 +170,9 @@ func (o *op) createSub(create kinds.CreateFunc, in runtime.Object) (runtime.Obje
 
 // Update implements kinds.Client.
 func (c client) Update(ctx context.Context, w kinds.Write) (runtime.Object, error) {
+	if w.Apply {
+		return c.apply(ctx, &w)
+	}
 	return c.change(ctx, &w, func(*row) (runtime.Object, error) { return w.Object.DeepCopyObject(), nil })
 }
 
@@ -199,6 +203,36 @@ func (c client) change(ctx context.Context, w *kinds.Write, apply func(*row) (ru
 			o.defaults(obj)
 		}
 		return obj, false, err
+	}, false, "")
+	return res.obj, err
+}
+
+// apply is server-side apply to what exists.
+func (c client) apply(ctx context.Context, w *kinds.Write) (runtime.Object, error) {
+	config, ok := w.Object.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("apply %s %q: the configuration is a %T", w.Resource, w.Name, w.Object)
+	}
+	o, err := c.op(ctx, "patch", w)
+	if err != nil {
+		return nil, err
+	}
+	force := true
+	o.options = &metav1.PatchOptions{TypeMeta: optionsKind("PatchOptions"), FieldManager: o.manager, Force: &force}
+	res, _, err := o.update(func(current *row) (runtime.Object, bool, error) {
+		m, err := o.fieldManager()
+		if err != nil {
+			return nil, false, err
+		}
+		live := current.complete()
+		live.GetObjectKind().SetGroupVersionKind(o.Resource.Hub.GVK)
+		obj, err := m.Apply(live, config.DeepCopy(), o.manager, force)
+		if err != nil {
+			return nil, false, err
+		}
+		o.stamp(live, obj)
+		o.defaults(obj)
+		return obj, true, nil
 	}, false, "")
 	return res.obj, err
 }

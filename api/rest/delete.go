@@ -89,6 +89,8 @@ func (o *op) deleteOnce(current *row, options *metav1.DeleteOptions) (res delete
 		return o.mark(obj, current)
 	case graceful && (held || *m.GetDeletionGracePeriodSeconds() > 0):
 		return o.mark(obj, current)
+	case graceful:
+		return o.markAndRemove(obj, current)
 	case held:
 		markDeleted(m, o.Now)
 		return o.mark(obj, current)
@@ -226,6 +228,18 @@ func (o *op) mark(obj runtime.Object, current *row) (deleted, bool, error) {
 	m.SetManagedFields(managed(&current.kv))
 	res, again, err := o.replace(obj, current)
 	return deleted{row: res}, again, err
+}
+
+// markAndRemove ends an object that ends gracefully, without grace: its last
+// revision says that it was deleted, as watchers of pods expect.
+func (o *op) markAndRemove(obj runtime.Object, current *row) (deleted, bool, error) {
+	marked, again, err := o.mark(obj, current)
+	marked.gone = true
+	if err != nil || again || o.DryRun {
+		return marked, again, err
+	}
+	last, again, err := o.remove(&marked.row)
+	return deleted{row: last, gone: true}, again, err
 }
 
 // remove proposes the tombstone, and gives the object as it was with the revision of its end.

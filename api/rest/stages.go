@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -147,6 +148,24 @@ func keepSystemMeta(m, before metav1.Object) {
 	m.SetSelfLink("")
 }
 
+// sortMaps orders what is wrong with labels and annotations, which upstream tells in the
+// random order of a map: the same request gets the same answer each time.
+func sortMaps(errs field.ErrorList, meta *field.Path) {
+	for _, part := range []*field.Path{meta.Child("labels"), meta.Child("annotations")} {
+		first := slices.IndexFunc(errs, func(e *field.Error) bool { return e.Field == part.String() })
+		if first < 0 {
+			continue
+		}
+		last := first
+		for last < len(errs) && errs[last].Field == part.String() {
+			last++
+		}
+		slices.SortStableFunc(errs[first:last], func(a, b *field.Error) int {
+			return strings.Compare(fmt.Sprint(a.BadValue), fmt.Sprint(b.BadValue))
+		})
+	}
+}
+
 // validateMeta checks metadata as every kind's validation begins.
 func (o *op) validateMeta(m metav1.Object) field.ErrorList {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
@@ -155,6 +174,7 @@ func (o *op) validateMeta(m metav1.Object) field.ErrorList {
 	}
 	p := field.NewPath("metadata")
 	errs := validation.ValidateObjectMetaAccessor(m, o.Resource.Namespaced, name, p)
+	sortMaps(errs, p)
 	if !o.Resource.Custom {
 		errs = append(errs, finalizerNames(m, p.Child("finalizers"))...)
 	}

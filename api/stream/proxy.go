@@ -38,6 +38,9 @@ func (h *Handler) proxy(w http.ResponseWriter, r *http.Request, info *request.Re
 	case "services":
 		pod, number, err = h.servicePort(r, info.Namespace, name, port)
 	default:
+		if _, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "nodes"}, "", name); err != nil {
+			return err
+		}
 		return apierrors.NewServiceUnavailable("nodes of kuberow serve no port of their own: use pods/proxy, logs or exec")
 	}
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -95,12 +94,8 @@ func (c *Cluster) takeProposals(_, background context.Context) error {
 
 // bootstrap makes the objects that a cluster has before anybody asked for any.
 func (c *Cluster) bootstrap(ctx, _ context.Context) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "kuberow"
-	}
 	return bootstrap.Ensure(ctx, bootstrap.Options{
-		Settings: bootstrap.Settings{Cluster: c.settings, HostName: host, Now: c.clock.Now()},
+		Settings: bootstrap.Settings{Cluster: c.settings, HostName: hostName(), Now: c.clock.Now()},
 		Store:    c.store, Proposer: c.node, Registry: c.registry, UID: c.uid,
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"kuberow/api/auth/bootstrap"
 	"kuberow/api/kinds"
 	"kuberow/controllers"
 	"kuberow/controllers/kubelet"
@@ -140,6 +141,11 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 	if err != nil {
 		return wrongFlag("%v", err)
 	}
+	own, err := c.serverOwn()
+	if err != nil {
+		return err
+	}
+	chosen = append(chosen, own...)
 	runner, err := controllers.NewRunner(controllers.Config{
 		Store: c.store, Client: c.api.Client(), Registry: c.registry, Cluster: c.settings, Controllers: chosen,
 		Objects: c.api.Objects(), Clock: c.clock, Random: c.random, Logger: c.log,
@@ -148,6 +154,11 @@ func (c *Cluster) startRunner(ctx, background context.Context) error {
 		return err
 	}
 	c.runner.Store(runner)
+	c.work.Go(func() {
+		if err := bootstrap.Reconcile(background, c.registry, c.api.Reader(), c.api.Client()); err != nil && background.Err() == nil {
+			c.log.Warn("default roles are not as they should be", "error", err)
+		}
+	})
 	c.work.Go(func() {
 		if err := runner.Run(background); err != nil && background.Err() == nil {
 			c.fail("the controllers stopped", err)

@@ -5,9 +5,11 @@ package apiextensions
 import (
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -42,6 +44,7 @@ func definitions() *kinds.Resource {
 			})
 		},
 		Warnings:                  warnings,
+		CheckDelete:               terminate,
 		ForbidUnconditionalUpdate: true,
 	}
 	status := common.Typed[definition, *definition]{
@@ -58,11 +61,33 @@ func definitions() *kinds.Resource {
 		Group: gvk.Group, Name: "customresourcedefinitions", Singular: "customresourcedefinition", Kind: gvk.Kind,
 		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{version}, Hub: version,
+		Holds:              holds,
 		Prefix:             "/registry/apiextensions.k8s.io/customresourcedefinitions",
 		StorageVersionHash: "jfWCUB31mvA=", // of v1beta1, in which upstream stores it
 		Strategy:           main.Strategy(),
 		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
 	}
+}
+
+// terminate adds to a definition that is deleted what holds it until its objects are gone.
+func terminate(_ *kinds.Context, d *definition) error {
+	if d.DeletionTimestamp != nil {
+		return nil
+	}
+	if !apihelpers.CRDHasFinalizer(d, v1.CustomResourceCleanupFinalizer) {
+		d.Finalizers = append(d.Finalizers, v1.CustomResourceCleanupFinalizer)
+	}
+	apihelpers.SetCRDCondition(d, v1.CustomResourceDefinitionCondition{
+		Type: v1.Terminating, Status: v1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	})
+	return nil
+}
+
+// holds tells whether a deletion only marks the definition: the first one does.
+func holds(obj runtime.Object) bool {
+	d := obj.(*definition)
+	return d.DeletionTimestamp == nil && apihelpers.CRDHasFinalizer(d, v1.CustomResourceCleanupFinalizer)
 }
 
 // rememberStored: objects of every version that was a storage version may be in the store.

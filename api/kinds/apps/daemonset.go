@@ -56,7 +56,8 @@ func daemonSets() *kinds.Resource {
 	return single(kinds.Resource{
 		Name: "daemonsets", Singular: "daemonset", ShortNames: []string{"ds"}, Categories: []string{"all"},
 		Verbs: common.Verbs(), Prefix: "/registry/daemonsets", StorageVersionHash: "dd7pWHUlMKQ=",
-		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
+		HiddenAnnotation: appsv1.DeprecatedTemplateGeneration,
+		Strategy:         strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}, v)
 }
 
