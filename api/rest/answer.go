@@ -59,17 +59,25 @@ func (e encoder) appendJSON(dst []byte, kv *sqlstore.KV, item bool) ([]byte, err
 	return append(dst, b...), nil
 }
 
-// object gives a row as an object of the version, complete and nobody else's.
+// object gives a row as an object of the version, complete, to be encoded: only
+// its type and metadata may be changed, since the rest may be the shared decoded object's. A
+// conversion gets an object of its own.
 func (e encoder) object(kv *sqlstore.KV) (runtime.Object, error) {
-	hub, err := wire.Decoded(kv, kv.ModRevision, e.res.Hub.New)
-	if err != nil {
-		return nil, err
+	hub, known := e.rest.objects.Find(kv.ID)
+	if known = known && e.version.FromHub == nil; known {
+		hub = shallow(hub)
+	} else {
+		var err error
+		if hub, err = wire.Decoded(kv, kv.ModRevision, e.res.Hub.New); err != nil {
+			return nil, err
+		}
 	}
 	m, err := meta.Accessor(hub)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", kv.Key, err)
 	}
 	m.SetManagedFields(managed(kv))
+	m.SetResourceVersion(wire.Revision(kv.ModRevision)) // of a deleted object's last state: the deletion's
 	return e.fromHub(hub)
 }
 

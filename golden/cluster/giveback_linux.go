@@ -54,7 +54,9 @@ type mapping struct{ from, to uintptr }
 
 // cleanMappings finds the read-only mappings of a file in the text of smaps.
 // One that has pages of its own is left out: a loader that relocates writes
-// to what it makes read-only afterwards, and the file does not have that.
+// to what it makes read-only afterwards, and the file does not have that. Dirty
+// pages say nothing: those of a program that was just built are, until the
+// kernel has written them.
 func cleanMappings(smaps io.Reader, file string) (clean []mapping) {
 	var m mapping
 	candidate := false
@@ -65,7 +67,7 @@ func cleanMappings(smaps io.Reader, file string) (clean []mapping) {
 		case len(f) >= 5 && strings.Contains(f[0], "-"):
 			_, err := fmt.Sscanf(f[0], "%x-%x", &m.from, &m.to)
 			candidate = err == nil && len(f) == 6 && f[5] == file && (f[1] == "r-xp" || f[1] == "r--p")
-		case len(f) == 3 && (f[0] == "Private_Dirty:" || f[0] == "Anonymous:" || f[0] == "Swap:") && f[1] != "0":
+		case len(f) == 3 && (f[0] == "Anonymous:" || f[0] == "Swap:") && f[1] != "0":
 			candidate = false
 		case f != nil && f[0] == "VmFlags:" && candidate: // the last line of a mapping
 			clean = append(clean, m)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 func TestCleanMappingsLeavesWhatTheFileDoesNotHave(t *testing.T) {
 	const smaps = `00400000-00500000 r-xp 00000000 fe:00 12 /bin/kuberow
 Rss:                 900 kB
-Private_Dirty:         0 kB
+Private_Dirty:       900 kB
 Anonymous:             0 kB
 Swap:                  0 kB
 VmFlags: rd ex mr mw me
@@ -63,8 +62,5 @@ func TestReleaseProgram(t *testing.T) {
 	}
 	if after.cpu < before.cpu || after.cpu-before.cpu > time.Minute {
 		t.Errorf("CPU time went from %v to %v", before.cpu, after.cpu)
-	}
-	if _, err := os.Executable(); err != nil {
-		t.Error(err)
 	}
 }
