@@ -39,7 +39,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	kuberow := ""
 	if *against == "" {
-		kuberow = buildKuberow(t)
+		kuberow = os.Getenv("KUBEROW") // built by TestMain
 	}
 	for _, variable := range []string{"KUBECTL_1_32", "KUBECTL_1_34", "KUBECTL"} {
 		kubectl := os.Getenv(variable)

@@ -137,7 +137,7 @@ func (a *serviceAllocator) freePort() (int32, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf(rangeIsFull)
+	return 0, fmt.Errorf("%s", rangeIsFull)
 }
 
 // staticPorts is how much of the range is given out last.
