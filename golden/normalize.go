@@ -23,6 +23,7 @@ var rules = []rule{
 	{regexp.MustCompile(`https?://(127\.0\.0\.1|localhost|\[::1\]):\d+`), "<server>"},
 	{regexp.MustCompile(`(127\.0\.0\.1|\[::1\]):\d{4,5}\b`), "<address>"},
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "<ip>"},
+	{regexp.MustCompile(`(X509SHA256=)[0-9a-f]{64}`), "$1<hash>"},
 	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), "<token>"},
 	{regexp.MustCompile(`LS0t[A-Za-z0-9+/=]{40,}`), "<pem>"},
 	{regexp.MustCompile(`-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----`), "<pem>"},
@@ -43,7 +44,7 @@ var rules = []rule{
 
 // age is apart from the rules: Go has no look-behind, and words such as "8d" in
 // the middle of a name must stay.
-var age = regexp.MustCompile(`(^|[ \t(])((?:\d+[smhdy]){1,2}|<invalid>|<unknown>)($|[ \t)\n])`)
+var age = regexp.MustCompile(`(?m)(^|[ \t(])((?:\d+[smhdy]){1,2}|<invalid>|<unknown>)($|[ \t)\n])`)
 
 // Normalize makes two runs of one command comparable.
 func Normalize(text string) string {

@@ -35,7 +35,7 @@ func OpenSession(dir, kubectl, namespace string, config *rest.Config, files []tx
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return nil, fmt.Errorf("make directory of %s: %w", f.Name, err)
 		}
-		if err := os.WriteFile(path, f.Data, 0o755); err != nil {
+		if err := os.WriteFile(path, []byte(inNamespace(string(f.Data), namespace)), 0o755); err != nil {
 			return nil, fmt.Errorf("write input file: %w", err)
 		}
 	}
@@ -56,7 +56,7 @@ func OpenSession(dir, kubectl, namespace string, config *rest.Config, files []tx
 		return nil, fmt.Errorf("prepare session: %w", err)
 	}
 	return &Session{Dir: dir, Namespace: namespace, wire: wire, env: []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin", // never the caller's: kubectl lists the plugins it finds there
 		"HOME=" + dir, "TMPDIR=" + filepath.Join(dir, ".tmp"), "TZ=UTC", "LC_ALL=C",
 		"KUBECONFIG=" + filepath.Join(dir, ".kubeconfig"),
 	}}, nil
@@ -69,11 +69,12 @@ func (s *Session) Close() { s.wire.Close() }
 func (s *Session) Run(ctx context.Context, step *Step) (*Recording, error) {
 	ctx, cancel := context.WithTimeout(ctx, patienceOfStep)
 	defer cancel()
+	command := inNamespace(step.Command, s.Namespace)
 	if step.Until {
-		return nil, s.until(ctx, step.Command)
+		return nil, s.until(ctx, command)
 	}
 	s.wire.Take()
-	out, exit, err := s.shell(ctx, step.Command)
+	out, exit, err := s.shell(ctx, command)
 	if err != nil {
 		return nil, fmt.Errorf("run %q: %w\n%s", step.Command, err, out)
 	}
@@ -126,6 +127,16 @@ func (s *Session) shell(ctx context.Context, command string) (string, int, error
 		return out.String(), exited.ExitCode(), nil
 	}
 	return out.String(), 0, err
+}
+
+// inNamespace rewrites what names the namespace "default" for a session that
+// has another one.
+func inNamespace(text, namespace string) string {
+	if namespace == "default" {
+		return text
+	}
+	return strings.NewReplacer("namespace: default", "namespace: "+namespace, "namespaces/default/", "namespaces/"+namespace+"/",
+		"-n default", "-n "+namespace, ":default:", ":"+namespace+":").Replace(text)
 }
 
 func (s *Session) normalize(text string) string {
