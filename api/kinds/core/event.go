@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
 	eventgroup "kuberow/api/kinds/events"
@@ -19,18 +20,19 @@ func events() *kinds.Resource {
 		TTL:        func(c *kinds.Cluster) time.Duration { return c.EventTTL },
 		ShortNames: []string{"ev"}, Namespaced: true,
 		Verbs: common.Verbs(), Prefix: "/registry/events", StorageVersionHash: "r2yiGXH7wu8=",
-		Strategy: EventStrategy(),
-	}, EventHub())
+		Strategy: eventStrategy(),
+	}, eventHub())
 }
 
-// EventHub is the stored version of Event, for both groups that serve it.
-func EventHub() *kinds.Version { return common.Version[corev1.Event, corev1.EventList](gvk("Event")) }
+// eventHub is the stored version of Event, for both groups that serve it.
+func eventHub() *kinds.Version { return common.Version[corev1.Event, corev1.EventList](gvk("Event")) }
 
-// EventStrategy is the Strategy of Event, for both groups that serve it.
-func EventStrategy() *kinds.Strategy {
+// eventStrategy asks for what both groups ask for; the rest of the rules is events.k8s.io's.
+func eventStrategy() *kinds.Strategy {
+	const controller = "reportingComponent" // what this group calls reportingController
 	return common.Typed[corev1.Event, *corev1.Event]{
-		Validate:            validateEvent,
-		ValidateUpdate:      validateEventUpdate,
+		Validate:            func(_ *kinds.Context, e *corev1.Event) field.ErrorList { return eventgroup.Legacy(e, controller) },
+		ValidateUpdate:      func(_ *kinds.Context, e, _ *corev1.Event) field.ErrorList { return eventgroup.Legacy(e, controller) },
 		Fields:              eventgroup.Fields, // both groups select in one index
 		FieldNames:          eventFieldNames(),
 		AllowCreateOnUpdate: true,
