@@ -37,12 +37,52 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 		wire.WriteStatus(w, req, apierrors.NewInternalError(fmt.Errorf("failed to create RequestInfo: %w", err)).Status())
 		return
 	}
+	long := longRunning(info)
+	defer s.metrics.begin(info, req, long)(w)
 	defer func() {
-		s.recovered(recover(), w, req, id)
-		s.metrics.observe(info, w.code, time.Since(start))
+		p := recover()
+		w.trail.end(p)
+		s.recovered(p, w, req, id)
 	}()
 	req = req.WithContext(request.WithRequestInfo(req.Context(), info))
-	if req, err = s.admit(w, req, info); err != nil {
+	if !long {
+		var end func()
+		if req, end, err = s.bound(w, req, start); err != nil {
+			s.refuse(w, req, err)
+			return
+		}
+		defer end()
+	}
+	s.pass(w, req, info, long)
+}
+
+// pass leads a request through the links to its handler.
+func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, long bool) {
+	u, err := s.authenticate(req)
+	if err != nil {
+		w.trail = s.Audit.unknown(w, req, attributes(nil, req, info))
+		s.refuse(w, req, err)
+		return
+	}
+	a := attributes(u, req, info)
+	w.trail = s.Audit.begin(w, req, a, long)
+	if req, u, err = s.impersonate(req, &a); err != nil {
+		s.refuse(w, req, err)
+		return
+	}
+	w.trail.impersonated(u, a.User)
+	if !long {
+		leave, ok := s.inflight.enter(a.User, info)
+		if !ok {
+			s.metrics.dropped(info, req)
+			tooMany(w)
+			return
+		}
+		defer leave()
+	}
+	reason, err := s.authorize(req.Context(), a)
+	w.trail.decided(err == nil, reason)
+	if err != nil {
 		s.refuse(w, req, err)
 		return
 	}
@@ -74,24 +114,19 @@ func auditID(req *http.Request) string {
 	return uuid.NewString()
 }
 
-// admit finds out who asks, as whom, and whether he may.
-func (s *Server) admit(w http.ResponseWriter, req *http.Request, info *request.RequestInfo) (*http.Request, error) {
-	u, err := s.authenticate(req)
-	if err != nil {
-		return req, err
-	}
-	a := attributes(u, req, info)
+// impersonate finds out as whom the request is made: a.User becomes that user. sender is who really asks.
+func (s *Server) impersonate(req *http.Request, a *authorizer.AttributesRecord) (as *http.Request, sender user.Info, err error) {
+	sender = a.User
 	if s.Impersonate != nil {
-		as, err := s.Impersonate(req.Context(), s.Authorizer, req.Header, a)
+		other, err := s.Impersonate(req.Context(), s.Authorizer, req.Header, *a)
 		if err != nil {
-			return req, err
+			return req, sender, err
 		}
-		if as != nil {
-			u, a.User = as, as
+		if other != nil {
+			a.User = other
 		}
 	}
-	req = req.WithContext(request.WithUser(req.Context(), u))
-	return req, s.authorize(req.Context(), a)
+	return req.WithContext(request.WithUser(req.Context(), a.User)), sender, nil
 }
 
 func (s *Server) authenticate(req *http.Request) (user.Info, error) {
@@ -125,19 +160,19 @@ type refusal struct{ error }
 // Unwrap gives the error to answer with.
 func (r refusal) Unwrap() error { return r.error }
 
-func (s *Server) authorize(ctx context.Context, a authorizer.AttributesRecord) error {
+func (s *Server) authorize(ctx context.Context, a authorizer.AttributesRecord) (reason string, err error) {
 	if s.Authorizer == nil {
-		return refusal{rest.Forbidden(a, "no authorizer is set")}
+		return "", refusal{rest.Forbidden(a, "no authorizer is set")}
 	}
 	decision, reason, err := s.Authorizer.Authorize(ctx, a)
 	switch {
 	case decision == authorizer.DecisionAllow:
-		return nil
+		return reason, nil
 	case err != nil && !apierrors.IsForbidden(err):
 		s.Logger.Warn("authorization failed", "user", a.User.GetName(), "path", a.Path, "error", err)
-		return apierrors.NewInternalError(err)
+		return reason, apierrors.NewInternalError(err)
 	}
-	return refusal{rest.Forbidden(a, reason)}
+	return reason, refusal{rest.Forbidden(a, reason)}
 }
 
 // refuse answers with the error of a link.
@@ -152,13 +187,16 @@ func (s *Server) refuse(w http.ResponseWriter, req *http.Request, err error) {
 // writer remembers the status, and passes on what http.ResponseController needs.
 type writer struct {
 	http.ResponseWriter
-	code int
+	code  int
+	bytes int64
+	trail *trail // of the audit log; nil when the request is not audited
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(code int) {
 	if w.code == 0 && code >= 200 {
 		w.code = code
+		w.trail.started(code)
 	}
 	w.ResponseWriter.WriteHeader(code)
 }
@@ -167,7 +205,10 @@ func (w *writer) WriteHeader(code int) {
 func (w *writer) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.code = http.StatusOK
+		w.trail.started(w.code)
 	}
+	w.bytes += int64(len(b))
+	w.trail.answered(b)
 	return w.ResponseWriter.Write(b)
 }
 

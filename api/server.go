@@ -48,6 +48,13 @@ type Config struct {
 	UID    func() types.UID   // random when nil
 	Logger *slog.Logger       // slog.Default() when nil
 
+	// RequestTimeout bounds requests that are not long-running (a minute when 0); MaxInflight and MaxMutatingInflight
+	// are how many of them may be under way, 0 for any number.
+	RequestTimeout                   time.Duration
+	MaxInflight, MaxMutatingInflight int
+	// Audit is told about every request; nil for none.
+	Audit *Audit
+
 	// Discovery serves /api, /apis and what is below them that is not a resource.
 	Discovery http.Handler
 	// Connect serves the subresources that are streams: log, exec, attach, portforward, proxy.
@@ -71,6 +78,7 @@ type Server struct {
 	resolver request.RequestInfoResolver
 	checks   []Check
 	metrics  *metrics
+	inflight inflight
 
 	ready    atomic.Bool
 	stopping context.Context
@@ -88,15 +96,16 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	c.fill()
-	s := &Server{Config: c, metrics: newMetrics(), resolver: &request.RequestInfoFactory{
+	s := &Server{Config: c, inflight: newInflight(c.MaxInflight, c.MaxMutatingInflight), resolver: &request.RequestInfoFactory{
 		APIPrefixes:          sets.NewString("api", "apis"),
 		GrouplessAPIPrefixes: sets.NewString("api"),
 	}}
+	s.metrics = newMetrics(s)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.rest = rest.New(rest.Config{
 		Store: c.Store, Proposer: c.Proposer, Registry: c.Registry, Cluster: c.Cluster, Admission: c.Admission,
 		Authorizer: door{s}, Clock: c.Clock, Random: c.Random, UID: c.UID, Logger: c.Logger,
-		Connect: c.Connect, Types: c.Types, Stopping: s.stopping,
+		Connect: c.Connect, Types: c.Types, Stopping: s.stopping, Observe: s.metrics.stored,
 	})
 	s.checks = append(s.builtInChecks(), c.Checks...)
 	s.router = s.routes()
@@ -113,6 +122,9 @@ func (c *Config) fill() {
 	}
 	if c.UID == nil {
 		c.UID = func() types.UID { return types.UID(uuid.NewString()) }
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = defaultRequestTimeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -149,7 +161,7 @@ func (d door) Authorize(ctx context.Context, a authorizer.Attributes) (authorize
 }
 
 // Client writes in process, through the same stages as an HTTP request.
-func (s *Server) Client() kinds.Client { return s.rest.Client() }
+func (s *Server) Client() kinds.Client { return s.Audit.client(s.rest.Client(), s.Registry) }
 
 // Reader reads in process.
 func (s *Server) Reader() kinds.Reader { return s.rest.Reader() }

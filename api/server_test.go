@@ -75,7 +75,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	s.Do("GET", configmaps, "")
-	if _, body := s.Do("GET", "/metrics", ""); !strings.Contains(body, `apiserver_request_total{code="200",group="",resource="configmaps",subresource="",verb="list",version="v1"} 1`) {
+	if _, body := s.Do("GET", "/metrics", ""); !strings.Contains(body, `apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="LIST",version="v1"} 1`) {
 		t.Errorf("the list is not counted in:\n%s", body)
 	}
 }

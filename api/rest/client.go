@@ -90,7 +90,7 @@ func (c client) op(ctx context.Context, verb string, w *kinds.Write) (*op, error
 			return nil, fmt.Errorf("%s %s/%s: there is no such subresource", verb, w.Resource, w.Subresource)
 		}
 	}
-	o := c.rest.newOp(ctx, who{user: w.User, agent: w.Agent, path: urlPath(res, w)}, verb, res, hubVersion(res), sub, w.Namespace, w.Name)
+	o := c.rest.newOp(ctx, who{user: w.User, agent: w.Agent, path: WritePath(res, w)}, verb, res, hubVersion(res), sub, w.Namespace, w.Name)
 	o.manager, o.Cause, o.DryRun = managerOf(w.Agent), w.Cause, w.DryRun
 	if c.part || system(w.User) {
 		return o, nil
@@ -121,8 +121,8 @@ func hubVersion(res *kinds.Resource) *kinds.Version {
 	return res.Versions[0]
 }
 
-// urlPath is the path that the same request would have over HTTP; it stands in the request row.
-func urlPath(res *kinds.Resource, w *kinds.Write) string {
+// WritePath is the path that the same request would have over HTTP; it stands in the request row.
+func WritePath(res *kinds.Resource, w *kinds.Write) string {
 	path := "/api/" + hubVersion(res).GVK.Version
 	if res.Group != "" {
 		path = "/apis/" + res.Group + "/" + hubVersion(res).GVK.Version

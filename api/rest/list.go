@@ -53,7 +53,9 @@ func (l *lister) next(ctx context.Context) ([]sqlstore.KV, error) {
 		if !l.inGo {
 			q.Terms = l.selector.terms()
 		}
+		start := time.Now()
 		page, err := l.rest.Store.Range(ctx, q)
+		l.rest.observe("list", l.res, start)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,12 +26,21 @@ type row struct {
 
 // live reads the current row of a key.
 func (r *REST) live(ctx context.Context, res *kinds.Resource, key string) (row, bool, error) {
+	start := time.Now()
 	kv, there, err := r.Store.Get(ctx, key, 0)
+	r.observe("get", res, start)
 	if err != nil || !there {
 		return row{}, false, err
 	}
 	obj, err := r.objects.Object(&kv, res.Hub.New)
 	return row{kv: kv, obj: obj}, true, err
+}
+
+// observe tells how long the store took, since start.
+func (r *REST) observe(operation string, res *kinds.Resource, start time.Time) {
+	if r.Observe != nil {
+		r.Observe(operation, res.GroupResource(), time.Since(start))
+	}
 }
 
 // maxObject is how many bytes an object may have; etcd's limit of a request is the same.
@@ -159,7 +169,9 @@ func (o *op) relatedMeta(obj runtime.Object) error {
 // propose sends a transaction through the log.
 func (o *op) propose(t *sqlstore.Txn) (*sqlstore.Result, error) {
 	cmd := &sqlstore.Command{Request: o.request(), Txn: t}
+	start := time.Now()
 	res, err := o.rest.Proposer.Propose(o.Ctx, cmd)
+	o.rest.observe(storeOperation(t), o.Resource, start)
 	if err == nil {
 		err = res.Err
 	}
@@ -168,6 +180,19 @@ func (o *op) propose(t *sqlstore.Txn) (*sqlstore.Result, error) {
 		return nil, apierrors.NewServerTimeout(o.groupResource(), o.Verb, 1)
 	}
 	return res, err
+}
+
+// storeOperation names what a transaction does to its first key.
+func storeOperation(t *sqlstore.Txn) string {
+	if t.Then[0].Type == sqlstore.OpDelete {
+		return "delete"
+	}
+	for _, c := range t.Compare {
+		if c.Key == t.Then[0].Key && c.Target == sqlstore.CompareMod {
+			return "update"
+		}
+	}
+	return "create"
 }
 
 // request is the row of table request that the write will point at.

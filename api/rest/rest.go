@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -40,6 +41,9 @@ type Config struct {
 	// Types makes the schemas of kinds that client-go has no apply configurations for (api/openapi can); nil leaves
 	// them to a guess.
 	Types func([]*kinds.Resource) (managedfields.TypeConverter, error)
+
+	// Observe is told how long reading rows of a resource took; operation is get or list. nil: nobody asks.
+	Observe func(operation string, gr schema.GroupResource, took time.Duration)
 
 	// Stopping ends when the server shuts down: watches end with it.
 	Stopping context.Context

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,7 +51,7 @@ func StatusOf(err error) metav1.Status {
 		return apierrors.NewInternalError(err).Status()
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0).Status()
 	case errors.Is(err, context.Canceled):
 		return apierrors.NewTimeoutError("the request was canceled by the client", 0).Status()

@@ -45,7 +45,13 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	external := func() string {
 		return net.JoinHostPort(c.settings.AdvertiseAddress, strconv.Itoa(c.settings.SecurePort))
 	}
+	if c.config.AuditLogPath != "" && c.config.AuditPolicyFile != "" { // as upstream: both or nothing
+		if c.audit, err = api.OpenAudit(c.config.AuditLogPath, c.config.AuditPolicyFile, c.log); err != nil {
+			return err
+		}
+	}
 	c.api, err = api.New(api.Config{
+		RequestTimeout: c.config.RequestTimeout, MaxInflight: c.config.MaxInflight, MaxMutatingInflight: c.config.MaxMutatingInflight, Audit: c.audit,
 		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
 		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,

@@ -43,6 +43,7 @@ type Cluster struct {
 	node     *raftlog.Node
 	registry *kinds.Registry
 	api      *api.Server
+	audit    *api.Audit // nil for none
 
 	doors   doors
 	runtime kubelet.Runtime
@@ -155,6 +156,7 @@ func (c *Cluster) Stop() error {
 	if c.docker != nil {
 		c.docker.Close()
 	}
+	c.audit.Close()
 	var err error
 	if c.node != nil {
 		err = c.node.Stop()

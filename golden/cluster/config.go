@@ -34,6 +34,11 @@ type Config struct {
 	ClusterGateway          string // of the Docker network
 	ClusterDomain           string
 	EventTTL                time.Duration
+	RequestTimeout          time.Duration
+	MaxInflight             int
+	MaxMutatingInflight     int
+	AuditLogPath            string // "-" is standard output
+	AuditPolicyFile         string
 	Controllers             []string
 	Nodes                   int
 	NodePods                int
@@ -51,7 +56,7 @@ func DefaultConfig() Config {
 		AuthorizationMode: []string{"Node", "RBAC"}, AnonymousAuth: true,
 		ServiceClusterIPRange: "10.96.0.0/16", ServiceNodePortRange: "30000-32767",
 		ClusterCIDR: "10.112.0.0/16", ClusterSubnet: "10.96.0.0/11", ClusterGateway: "10.112.0.1", ClusterDomain: "cluster.local",
-		EventTTL: time.Hour, Controllers: []string{"*"}, Nodes: 3, NodePods: 110, ContainerRuntime: "auto", RetainRevisions: 100_000,
+		EventTTL: time.Hour, RequestTimeout: time.Minute, MaxInflight: 400, MaxMutatingInflight: 200, Controllers: []string{"*"}, Nodes: 3, NodePods: 110, ContainerRuntime: "auto", RetainRevisions: 100_000,
 	}
 }
 
@@ -74,6 +79,11 @@ func (c *Config) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.ClusterGateway, "cluster-gateway", c.ClusterGateway, "gateway address of the Docker network, inside --cluster-cidr")
 	f.StringVar(&c.ClusterDomain, "cluster-domain", c.ClusterDomain, "DNS domain of the cluster")
 	f.DurationVar(&c.EventTTL, "event-ttl", c.EventTTL, "how long events are kept")
+	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "how long a request may take that is not long-running")
+	f.IntVar(&c.MaxInflight, "max-requests-inflight", c.MaxInflight, "reading requests at a time; more are answered with 429; 0: no limit")
+	f.IntVar(&c.MaxMutatingInflight, "max-mutating-requests-inflight", c.MaxMutatingInflight, "writing requests at a time; more are answered with 429; 0: no limit")
+	f.StringVar(&c.AuditLogPath, "audit-log-path", c.AuditLogPath, "file that audit events are appended to; - is standard output")
+	f.StringVar(&c.AuditPolicyFile, "audit-policy-file", c.AuditPolicyFile, "policy that says which events are audited; without it none are")
 	f.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run: '*' all, 'name' this one, '-name' not this one, '-*' none")
 	f.IntVar(&c.Nodes, "nodes", c.Nodes, "number of nodes of the fleet")
 	f.IntVar(&c.NodePods, "max-pods", c.NodePods, "pods that each node takes")

@@ -26,7 +26,7 @@ type doors struct {
 // Bounds of a connection: a client that sends its header slowly, or nothing, is let go.
 const (
 	headerTimeout = 32 * time.Second
-	idleTimeout   = 5 * time.Minute
+	idleTimeout   = 90 * time.Second
 	drainTimeout  = 5 * time.Second // at shutdown, for requests under way
 )
 

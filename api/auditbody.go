@@ -1,0 +1,181 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"kuberow/api/wire"
+)
+
+// The objects of an audited request. Bodies are collected as they pass by, and
+// turned into JSON when the request has ended.
+
+// maxAudited is how much of a body is collected; no body may be larger.
+const maxAudited = 3<<20 + 1
+
+// collect prepares for the bodies that the policy's level wants, and for those that say which object is meant.
+func (t *trail) collect(req *http.Request) {
+	if t.event.ObjectRef == nil || t.long {
+		return
+	}
+	switch req.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		if req.Body != nil {
+			t.request = &bytes.Buffer{}
+			req.Body = teeBody{io.TeeReader(req.Body, limitedBuffer{t.request}), req.Body}
+			contentType := req.Header.Get("Content-Type")
+			patch := req.Method == http.MethodPatch
+			t.body = func() { t.fillRequest(contentType, patch) }
+		}
+		t.answer = req.Method == http.MethodDelete // a Status says more than its code
+	}
+	if t.rule.Level == "RequestResponse" {
+		t.answer = true
+	}
+	if t.answer || req.Method != http.MethodGet {
+		req.Header.Del("Accept-Encoding") // what is told must be readable
+	}
+}
+
+type teeBody struct {
+	io.Reader
+	io.Closer
+}
+
+// limitedBuffer forgets what is too much.
+type limitedBuffer struct{ b *bytes.Buffer }
+
+// Write implements io.Writer.
+func (l limitedBuffer) Write(p []byte) (int, error) {
+	if room := maxAudited - l.b.Len(); room > 0 {
+		l.b.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// answered collects what goes out.
+func (t *trail) answered(b []byte) {
+	if t != nil && t.answer {
+		limitedBuffer{&t.response}.Write(b)
+	}
+}
+
+// describeRequest fills in what the body says.
+func (t *trail) describeRequest() {
+	if t.body != nil && t.request.Len() > 0 {
+		t.body()
+	}
+}
+
+func (t *trail) fillRequest(contentType string, patch bool) {
+	text := t.json(t.request.Bytes(), contentType)
+	if text == nil {
+		return
+	}
+	if !patch {
+		var m metav1.PartialObjectMetadata
+		if json.Unmarshal(text, &m) == nil && m.Kind != "DeleteOptions" {
+			ref := t.event.ObjectRef
+			ref.Name, ref.Namespace = first(ref.Name, m.Name), first(ref.Namespace, m.Namespace)
+			ref.UID, ref.ResourceVersion = m.UID, m.ResourceVersion
+		}
+	}
+	if t.event.Level == auditv1.LevelRequest || t.event.Level == auditv1.LevelRequestResponse {
+		t.event.RequestObject = &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
+	}
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// describeResponse fills in what the answer says.
+func (t *trail) describeResponse() {
+	if t.response.Len() == 0 {
+		return
+	}
+	text := t.json(t.response.Bytes(), "")
+	if text == nil {
+		return
+	}
+	var s metav1.Status
+	if json.Unmarshal(text, &s) == nil && s.Kind == "Status" && s.APIVersion == "v1" {
+		code := t.event.ResponseStatus.Code
+		t.event.ResponseStatus = &metav1.Status{ListMeta: s.ListMeta, Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details, Code: code}
+	}
+	if t.event.Level == auditv1.LevelRequestResponse {
+		t.event.ResponseObject = &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
+	}
+}
+
+// protobufMagic begins a protobuf message.
+var protobufMagic = []byte("k8s\x00")
+
+// json gives a body as JSON; nil when it cannot be.
+func (t *trail) json(body []byte, contentType string) []byte {
+	switch {
+	case bytes.HasPrefix(body, protobufMagic):
+		obj, gvk, err := protobuf.NewSerializer(clientscheme.Scheme, clientscheme.Scheme).Decode(body, nil, nil)
+		if err != nil {
+			return nil
+		}
+		obj.GetObjectKind().SetGroupVersionKind(*gvk)
+		text, err := json.Marshal(obj)
+		if err != nil {
+			return nil
+		}
+		return text
+	case strings.Contains(contentType, "yaml") || !json.Valid(body):
+		if contentType == wire.JSON {
+			return nil
+		}
+		text, err := yaml.YAMLToJSON(body)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	return bytes.TrimSpace(body)
+}
+
+// withoutManaged takes managedFields out when the policy omits them.
+func (t *trail) withoutManaged(text []byte) []byte {
+	if !t.rule.OmitManagedFields {
+		return text
+	}
+	obj, err := runtime.Decode(unstructured.UnstructuredJSONScheme, text)
+	if err != nil {
+		return text
+	}
+	strip := func(o runtime.Object) error {
+		if m, err := meta.Accessor(o); err == nil {
+			m.SetManagedFields(nil)
+		}
+		return nil
+	}
+	if meta.IsListType(obj) {
+		_ = meta.EachListItem(obj, strip)
+	} else {
+		_ = strip(obj)
+	}
+	out, err := runtime.Encode(unstructured.UnstructuredJSONScheme, obj)
+	if err != nil {
+		return text
+	}
+	return bytes.TrimSpace(out)
+}
