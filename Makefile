@@ -45,10 +45,10 @@ fmt: ## gofmt
 kubectl: $(KUBECTL) ## build kubectl 1.37 from k8s.io/kubectl (golden/kubectl/1.37)
 
 bin/kuberow: FORCE
-	go build -trimpath -ldflags '-s -w' -o $@ .
+	go build -ldflags '-s -w' -o $@ .
 
 bin/kubectl-%: golden/kubectl/%/go.mod golden/kubectl/%/main.go
-	cd golden/kubectl/$* && go build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v$*.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(subst 1.,,$*)' -o $(CURDIR)/$@ .
+	cd golden/kubectl/$* && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v$*.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(subst 1.,,$*)' -o $(CURDIR)/$@ .
 
 clean: ## remove bin
 	rm -rf bin
