@@ -3,7 +3,7 @@ export CGO_ENABLED ?= 0
 KUBECTL = bin/kubectl-1.37
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test quick race bench fault generate verify fmt kubectl clean
+.PHONY: help build run test quick race fuzz bench fault generate verify fmt kubectl clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,13 @@ race: ## the quick tests under the race detector (wants a C compiler)
 
 fault: ## 200 rounds of kill -9 under a write load, then the check
 	KUBEROW_E2E=1 KUBEROW_KILL_ROUNDS=200 go test -timeout 60m -count=1 -run 'Kill' -v ./raftlog/... ./golden/...
+
+FUZZTIME ?= 10s
+fuzz: ## every fuzz target for FUZZTIME (10s) each
+	@set -e; for pkg in ./api ./api/wire ./raftlog ./sqlstore; do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; done
 
 bench: ## the Go benchmarks of the hot paths
 	go test -run '^$$' -bench . -benchmem ./sqlstore/... ./raftlog/... ./tables/... ./api/...

@@ -12,10 +12,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"kuberow/api/kinds"
 )
 
 // Metrics, under the names and with the labels that dashboards of Kubernetes
-// know. A label's values must be few: of a path that is no resource only the verb is told.
+// know. A label's values must be few and never the client's to choose: of a path
+// that this server does not have only the verb is told.
 
 var (
 	durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
@@ -26,6 +29,7 @@ var (
 
 type metrics struct {
 	registry *prometheus.Registry
+	kinds    *kinds.Registry
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	sizes    *prometheus.HistogramVec
@@ -38,7 +42,7 @@ type metrics struct {
 
 func newMetrics(s *Server) *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
+		registry: prometheus.NewRegistry(), kinds: s.Registry,
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "apiserver_request_total",
 			Help: "Requests by verb, dry run value, group, version, resource, scope, component and HTTP response code.",
@@ -77,16 +81,13 @@ func newMetrics(s *Server) *metrics {
 // begin counts a request as under way; the function it gives counts it as answered.
 func (m *metrics) begin(info *request.RequestInfo, req *http.Request, long bool) func(*writer) {
 	start := time.Now()
-	target := targetOf(info, req)
+	target := m.target(info, req)
 	if long && info.IsResourceRequest {
 		m.running.WithLabelValues(target...).Inc()
 	}
 	return func(w *writer) {
 		if long && info.IsResourceRequest {
 			m.running.WithLabelValues(target...).Dec()
-		}
-		if w.code == http.StatusNotFound && info.IsResourceRequest && info.Name == "" {
-			target = []string{target[0], "", "", "", "", "", component} // a resource that does not exist
 		}
 		dry := append([]string{target[0], dryRun(req)}, target[1:]...)
 		m.total.WithLabelValues(append(slices.Clone(dry), strconv.Itoa(w.code))...).Inc()
@@ -99,7 +100,7 @@ func (m *metrics) begin(info *request.RequestInfo, req *http.Request, long bool)
 
 // dropped counts a 429.
 func (m *metrics) dropped(info *request.RequestInfo, req *http.Request) {
-	m.ended.WithLabelValues(append(targetOf(info, req), "429")...).Inc()
+	m.ended.WithLabelValues(append(m.target(info, req), "429")...).Inc()
 }
 
 // stored counts a request to the store.
@@ -112,14 +113,17 @@ func (m *metrics) serve(w http.ResponseWriter, req *http.Request) { m.handler.Se
 
 const component = "apiserver"
 
-// targetOf are the values of targetLabels.
-func targetOf(info *request.RequestInfo, req *http.Request) []string {
+// target are the values of targetLabels.
+func (m *metrics) target(info *request.RequestInfo, req *http.Request) []string {
 	if !info.IsResourceRequest {
 		verb, sub := knownVerb(req.Method), ""
 		if name, _, _ := strings.Cut(strings.TrimPrefix(info.Path, "/"), "/"); slices.Contains([]string{"healthz", "livez", "readyz", "metrics", "version"}, name) {
 			sub = "/" + name
 		}
 		return []string{verb, "", "", "", sub, "", component}
+	}
+	if !m.served(info) {
+		return []string{reportedVerb(info, req), "", "", "", "", "", component}
 	}
 	scope := "cluster"
 	switch {
@@ -131,6 +135,12 @@ func targetOf(info *request.RequestInfo, req *http.Request) []string {
 	return []string{reportedVerb(info, req), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, scope, component}
 }
 
+// served tells whether the path is one that this server has: any other text is the client's.
+func (m *metrics) served(info *request.RequestInfo) bool {
+	res := m.kinds.Get(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
+	return res != nil && res.Version(info.APIVersion) != nil && (info.Subresource == "" || res.Subresource(info.Subresource) != nil)
+}
+
 // reportedVerb is the method, but for reads and what upstream tells apart.
 func reportedVerb(info *request.RequestInfo, req *http.Request) string {
 	switch info.Verb {
@@ -138,7 +148,7 @@ func reportedVerb(info *request.RequestInfo, req *http.Request) string {
 		if slices.Contains(longSubresources, info.Subresource) && info.Subresource != "log" {
 			return "CONNECT"
 		}
-		return strings.ToUpper(info.Verb)
+		return strings.ToUpper(info.Verb) // these four are made by the server, not taken from the path
 	case "create":
 		if slices.Contains(longSubresources, info.Subresource) {
 			return "CONNECT"

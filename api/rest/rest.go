@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -63,6 +65,8 @@ type REST struct {
 
 // New makes the verbs over a store.
 func New(c Config) *REST {
+	// A copy can double an object; the library keeps its limit in a variable, as upstream's server sets it, too.
+	atomic.StoreInt64(&jsonpatch.AccumulatedCopySizeLimit, maxBody)
 	if c.Stopping == nil {
 		c.Stopping = context.Background()
 	}
