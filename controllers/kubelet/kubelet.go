@@ -127,13 +127,18 @@ func (k *Kubelet) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var pods []*corev1.Pod
+	var pods, others []*corev1.Pod
 	for _, o := range objs {
-		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" && k.NodeAddresses(p.Spec.NodeName) != nil {
+		switch p, ok := o.(*corev1.Pod); {
+		case !ok || p.Spec.NodeName == "":
+		case k.NodeAddresses(p.Spec.NodeName) != nil:
 			pods = append(pods, p)
+		default:
+			others = append(others, p)
 		}
 	}
 	k.sim.Restore(pods)
+	k.sim.Reserve(others)
 	return nil
 }
 

@@ -147,6 +147,8 @@ type Simulator interface {
 	Runtime
 	// Restore gives it the pods of an earlier process: what their status says was running runs.
 	Restore(pods []*corev1.Pod)
+	// Reserve keeps the addresses of pods that are not its own, on nodes that an earlier fleet had, from being given again.
+	Reserve(pods []*corev1.Pod)
 	// Probe answers a probe of a container that started then: an empty failure is success. The answer stays the same
 	// until the time given, zero for always, so nobody has to ask in between. kind is Startup, Liveness or Readiness.
 	Probe(pod *corev1.Pod, c *corev1.Container, kind string, started time.Time) (failure string, until time.Time)

@@ -34,13 +34,32 @@ func (r *Runtime) restored(spec *corev1.Pod) *pod {
 	if st.StartTime != nil {
 		p.created = st.StartTime.Time
 	}
-	if ip, err := netip.ParseAddr(st.PodIP); err == nil && p.ready && !spec.Spec.HostNetwork {
-		p.ip, r.used[ip] = ip, spec.UID
-		if r.ips.Contains(ip) && r.last.Less(ip) {
-			r.last = ip
-		}
+	if p.ready {
+		p.ip = r.take(spec)
 	}
 	return p
+}
+
+// Reserve takes the addresses of pods whose sandboxes are not here.
+func (r *Runtime) Reserve(pods []*corev1.Pod) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, spec := range pods {
+		r.take(spec)
+	}
+}
+
+// take makes the address of a pod's status its own; the zero Addr when it has none.
+func (r *Runtime) take(spec *corev1.Pod) netip.Addr {
+	ip, err := netip.ParseAddr(spec.Status.PodIP)
+	if err != nil || spec.Spec.HostNetwork {
+		return netip.Addr{}
+	}
+	r.used[ip] = spec.UID
+	if r.ips.Contains(ip) && r.last.Less(ip) {
+		r.last = ip
+	}
+	return ip
 }
 
 // attempts gives the one before and the current one of a container.

@@ -160,6 +160,22 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// The addresses of pods on nodes that nobody serves now are not given again.
+func TestReserve(t *testing.T) {
+	r, _ := runtime(t, "10.0.0.0/29") // .2 to .6
+	away := newPod("away", nil)
+	away.Status.PodIP = "10.0.0.3"
+	r.Reserve([]*corev1.Pod{away})
+	for _, name := range []types.UID{"a", "b", "c", "d"} {
+		if ip, err := r.address(name); err != nil || ip.String() == away.Status.PodIP {
+			t.Errorf("%s has the address %s: %v", name, ip, err)
+		}
+	}
+	if ip, err := r.address("e"); err == nil {
+		t.Errorf("the last pod has the address %s, and none is left", ip)
+	}
+}
+
 // Restore makes from a status what the status tells of.
 func TestRestore(t *testing.T) {
 	r, _ := runtime(t, "")
