@@ -74,7 +74,6 @@ func serve() *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(os.Stderr, running.Ready())
-			go cluster.GiveBack(c.Context())
 			select {
 			case <-c.Context().Done():
 			case <-running.Failed():
