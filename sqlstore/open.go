@@ -155,10 +155,13 @@ func (s *Store) setPragmas(ctx context.Context) error {
 // only reads.
 func inspect(ctx context.Context, c *sqlx.Conn, path string) (isNew bool, err error) {
 	var app, version, tables int64
-	err = errors.Join(
-		c.GetContext(ctx, &tables, `SELECT count(*) FROM sqlite_schema`),
-		c.GetContext(ctx, &app, `PRAGMA application_id`),
-		c.GetContext(ctx, &version, `PRAGMA user_version`))
+	err = c.GetContext(ctx, &tables, `SELECT count(*) FROM sqlite_schema`)
+	if err == nil {
+		err = c.GetContext(ctx, &app, `PRAGMA application_id`)
+	}
+	if err == nil {
+		err = c.GetContext(ctx, &version, `PRAGMA user_version`)
+	}
 	switch {
 	case resultClass(err) == sqlite3.SQLITE_NOTADB:
 		return false, &Error{CodeForeign, fmt.Sprintf("%s is not a SQLite database, or its first page is damaged; move it away or choose another --data-dir", path), err}

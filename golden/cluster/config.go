@@ -111,6 +111,15 @@ func (c *Config) validate() error {
 	if c.Nodes < 0 {
 		return wrongFlag("--nodes=%d: give the number of nodes, 0 or more", c.Nodes)
 	}
+	if c.NodePods < 0 {
+		return wrongFlag("--max-pods=%d: give the number of pods of a node, 0 or more", c.NodePods)
+	}
+	if c.SecurePort < 0 || c.SecurePort > 65535 {
+		return wrongFlag("--secure-port=%d: give a port, or 0 for any free one", c.SecurePort)
+	}
+	if c.InsecurePort < -1 || c.InsecurePort > 65535 {
+		return wrongFlag("--insecure-port=%d: give a port, 0 for any free one, or -1 for none", c.InsecurePort)
+	}
 	if net.ParseIP(c.BindAddress) == nil {
 		return wrongFlag("--bind-address=%s: give an IP address", c.BindAddress)
 	}
