@@ -65,7 +65,7 @@ func (r *Runtime) dialInside(ctx context.Context, uid apitypes.UID, port string)
 		stream.Close()
 		return nil, fmt.Errorf("start the container to dial from: %w", err)
 	}
-	return newInside(stream)
+	return newInside(ctx, stream)
 }
 
 // inside is the connection through the container: its stdin and stdout.
@@ -77,8 +77,13 @@ type inside struct {
 // connectedMark is what "kuberow dial" says on stderr once it is connected.
 const connectedMark = "connected\n"
 
+// insideTimeout bounds how long the container may take to start and to connect.
+const insideTimeout = 30 * time.Second
+
 // newInside waits for the word that the port answered.
-func newInside(stream types.HijackedResponse) (*inside, error) {
+func newInside(ctx context.Context, stream types.HijackedResponse) (*inside, error) {
+	ctx, cancel := context.WithTimeout(ctx, insideTimeout)
+	defer cancel()
 	out, fill := io.Pipe()
 	said := &firstLine{line: make(chan string, 1)}
 	go func() {
@@ -86,12 +91,19 @@ func newInside(stream types.HijackedResponse) (*inside, error) {
 		said.end()
 		fill.CloseWithError(err) // nil is io.EOF
 	}()
-	if line := <-said.line; line != connectedMark {
-		stream.Close()
-		out.Close()
-		return nil, fmt.Errorf("dial inside the pod: %s", line)
+	var err error
+	select {
+	case line := <-said.line:
+		if line == connectedMark {
+			return &inside{stream: stream, out: out}, nil
+		}
+		err = fmt.Errorf("dial inside the pod: %s", line)
+	case <-ctx.Done():
+		err = fmt.Errorf("dial inside the pod: %w", ctx.Err())
 	}
-	return &inside{stream: stream, out: out}, nil
+	stream.Close()
+	out.Close()
+	return nil, err
 }
 
 func (c *inside) Read(p []byte) (int, error)  { return c.out.Read(p) }

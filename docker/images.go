@@ -116,9 +116,13 @@ func (r *Runtime) ensurePause(ctx context.Context) (string, error) {
 // ensureSelf imports the running binary as an image, one for each content:
 // the tag carries the cluster binary's hash, so a new build makes a new image.
 func (r *Runtime) ensureSelf(ctx context.Context) (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program's file: %w", err)
+	path := r.Program
+	if path == "" {
+		own, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find this program's file: %w", err)
+		}
+		path = own
 	}
 	file, err := os.Open(path)
 	if err != nil {

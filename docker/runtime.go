@@ -46,6 +46,7 @@ type Config struct {
 	ServiceCIDR   string // 10.96.0.0/16
 	ClusterDNS    string // 10.96.0.10
 	ClusterDomain string // cluster.local
+	Program       string // the executable that the proxy and dials inside pods run; "" is this process's own
 	Logger        *slog.Logger
 }
 

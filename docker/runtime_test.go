@@ -34,7 +34,7 @@ func engine(t *testing.T) *Runtime {
 		t.Fatal(err)
 	}
 	r, err := Connect(ctx, Config{Cluster: string(uuid.NewUUID()), Subnet: "10.160.0.0/11", Gateway: "10.176.0.1", PodCIDR: "10.176.0.0/16",
-		ServiceCIDR: "10.160.0.0/16", ClusterDNS: "10.160.0.10", ClusterDomain: "cluster.local"})
+		ServiceCIDR: "10.160.0.0/16", ClusterDNS: "10.160.0.10", ClusterDomain: "cluster.local", Program: dockertest.BusyboxPath()})
 	if err != nil {
 		t.Fatal(err)
 	}

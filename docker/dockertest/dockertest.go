@@ -97,14 +97,23 @@ func load(ctx context.Context, name string, layer io.Reader, changes ...string) 
 	return nil
 }
 
-// program is the bytes of a static busybox on this machine.
-func program() ([]byte, error) {
+// BusyboxPath is a static busybox of this machine with httpd; "" when there is none.
+func BusyboxPath() string {
 	for _, path := range []string{"/bin/busybox", "/usr/bin/busybox"} {
 		if out, err := exec.Command(path, "--list").Output(); err == nil && strings.Contains(string(out), "\nhttpd\n") {
-			return os.ReadFile(path)
+			return path
 		}
 	}
-	return nil, fmt.Errorf("find a busybox with httpd: install Debian's busybox-static")
+	return ""
+}
+
+// program is its bytes.
+func program() ([]byte, error) {
+	path := BusyboxPath()
+	if path == "" {
+		return nil, fmt.Errorf("find a busybox with httpd: install Debian's busybox-static")
+	}
+	return os.ReadFile(path)
 }
 
 // layer is the root file system of the image.
