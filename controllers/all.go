@@ -3,6 +3,7 @@ package controllers
 // Options are what controllers can be told.
 type Options struct {
 	Fleet Fleet
+	Sign  SignCertificate // of the cluster's CA; nil: requests stay unsigned
 }
 
 // All gives the controllers of kube-controller-manager, in the order in which
@@ -21,6 +22,9 @@ func All(o Options) []Controller {
 		EndpointSliceMirroring(),
 		GarbageCollector(),
 		ClusterRoleAggregation(),
+		CertificateSigning(o.Sign),
+		CertificateApproving(),
+		CertificateCleaner(),
 		NodeLifecycle(),
 		TaintEviction(),
 		PodGC(),

@@ -32,6 +32,7 @@ var (
 	APIServices               = schema.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	FlowSchemas               = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}
 	PriorityLevels            = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations"}
+	SigningRequests           = schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	StorageClasses            = schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
 	CSINodes                  = schema.GroupResource{Group: "storage.k8s.io", Resource: "csinodes"}
 	PriorityClasses           = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}

@@ -30,9 +30,12 @@ func services() *kinds.Resource {
 		Validate:       validateServiceCreate,
 		ValidateUpdate: validateServiceUpdate,
 		Warnings:       serviceWarnings,
-		Related:        serviceAddresses,
-		ValidateName:   common.NameLabel,
-		FieldNames:     []string{"spec.clusterIP", "spec.type"},
+		Related: func(r *kinds.Context, s, old *corev1.Service) ([]kinds.Related, error) {
+			pool.release(s, old)
+			return serviceAddresses(r, s, old)
+		},
+		ValidateName: common.NameLabel,
+		FieldNames:   []string{"spec.clusterIP", "spec.type"},
 		Fields: func(s *corev1.Service) []sqlstore.Pair {
 			return common.Pairs("spec.clusterIP", s.Spec.ClusterIP, "spec.type", string(s.Spec.Type))
 		},

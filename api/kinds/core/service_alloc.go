@@ -2,6 +2,7 @@ package core
 
 import (
 	"hash/fnv"
+	"strconv"
 	"sync"
 	"time"
 
@@ -53,6 +54,25 @@ func (p *reservations) take(value string, now time.Time) bool {
 	}
 	p.until[value] = now.Add(reservedFor)
 	return true
+}
+
+// release forgets what a Service had and has no longer: who deletes one may make it again at once. The address
+// itself is free when its IPAddress object is gone, with the same transaction.
+func (p *reservations) release(s, old *corev1.Service) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := addressesOf(s)
+	for _, ip := range addressesOf(old) {
+		if !contains(now, ip) {
+			delete(p.until, "ip/"+ip)
+		}
+	}
+	if s == nil && old != nil {
+		for _, port := range old.Spec.Ports {
+			delete(p.until, "port/"+strconv.Itoa(int(port.NodePort)))
+		}
+		delete(p.until, "port/"+strconv.Itoa(int(old.Spec.HealthCheckNodePort)))
+	}
 }
 
 // serviceAllocator is one request's view of the pools.
