@@ -120,7 +120,7 @@ type server struct {
 }
 
 // patience bounds every wait of a script.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // cmdServe starts kuberow serve --data-dir data with the flags given, and waits
 // for the line that says it is ready.
