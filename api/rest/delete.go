@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kuberow/api/kinds"
 	"kuberow/sqlstore"
@@ -239,7 +240,22 @@ func (o *op) markAndRemove(obj runtime.Object, current *row) (deleted, bool, err
 		return marked, again, err
 	}
 	last, again, err := o.remove(&marked.row)
+	if again && err == nil {
+		// The pod's kubelet may have seen the mark and removed the object first: that is success, too.
+		now, there, err := o.rest.live(o.Ctx, o.Resource, o.key())
+		if err == nil && (!there || uidOf(now.obj) != uidOf(obj)) {
+			return marked, false, nil
+		}
+	}
 	return deleted{row: last, gone: true}, again, err
+}
+
+func uidOf(obj runtime.Object) types.UID {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return ""
+	}
+	return m.GetUID()
 }
 
 // remove proposes the tombstone, and gives the object as it was with the revision of its end.

@@ -112,17 +112,9 @@ func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
 func decodeDeleteOptions(body []byte, mediaType string) (*metav1.DeleteOptions, error) {
 	// A client may send any group's version of DeleteOptions: they are all the same type.
 	target := wire.Target{
-		GVK: metaV1.WithKind("DeleteOptions"),
-		New: func() runtime.Object { return &metav1.DeleteOptions{} },
-	}
-	var peek metav1.TypeMeta
-	if mediaType == wire.JSON && wire.DecodeStored(body, &metav1.PartialObjectMetadata{}) == nil {
-		p := &metav1.PartialObjectMetadata{}
-		_ = wire.DecodeStored(body, p)
-		peek = p.TypeMeta
-	}
-	if peek.Kind == "DeleteOptions" {
-		target.GVK = peek.GroupVersionKind()
+		GVK:  metaV1.WithKind("DeleteOptions"),
+		New:  func() runtime.Object { return &metav1.DeleteOptions{} },
+		Also: func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "DeleteOptions" },
 	}
 	obj, _, err := wire.Decode(body, mediaType, target, false)
 	if err != nil {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"kuberow/api/apitest"
 	"kuberow/api/kinds/apps"
 	"kuberow/api/kinds/core"
@@ -238,6 +241,23 @@ func TestDelete(t *testing.T) {
 		t.Errorf("answer %v", o)
 	}
 	want(t, s, 404, "DELETE", configmaps+"/a", "")
+
+	// Typed clients send the options as their own group's version's, in protobuf.
+	for _, version := range []string{"v1", "meta.k8s.io/v1", "apps/v1"} {
+		asJSON := fmt.Sprintf(`{"apiVersion":%q,"kind":"DeleteOptions","propagationPolicy":"Background"}`, version)
+		raw, err := (&metav1.DeleteOptions{}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: version, Kind: "DeleteOptions"}, Raw: raw}).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for mediaType, body := range map[string]string{"application/json": asJSON, "application/vnd.kubernetes.protobuf": "k8s\x00" + string(envelope)} {
+			want(t, s, 201, "POST", configmaps, configMap("o", "", ""))
+			want(t, s, 200, "DELETE", configmaps+"/o", body, "Content-Type", mediaType)
+		}
+	}
 
 	want(t, s, 201, "POST", configmaps, configMap("f", `"finalizers":["example.com/f"]`, ""))
 	o = want(t, s, 200, "DELETE", configmaps+"/f", "")

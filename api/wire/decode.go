@@ -23,6 +23,9 @@ type Target struct {
 	New func() runtime.Object
 	// Known tells whether a kind is served at all, to tell "not here" from "nowhere".
 	Known func(schema.GroupVersionKind) bool
+	// Also tells of other names of the same kind: every group version has its
+	// DeleteOptions, and all are one type.
+	Also func(schema.GroupVersionKind) bool
 }
 
 // Decode reads body into a new object of the target's kind. With strict it
@@ -82,7 +85,7 @@ type creater struct{ t Target }
 // New implements runtime.ObjectCreater.
 func (c creater) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	switch {
-	case gvk == c.t.GVK:
+	case gvk == c.t.GVK, c.t.Also != nil && c.t.Also(gvk):
 		return c.t.New(), nil
 	case c.t.Known == nil || !c.t.Known(gvk):
 		return nil, runtime.NewNotRegisteredErrForKind("pkg/api/legacyscheme/scheme.go:30", gvk)
