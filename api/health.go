@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -33,9 +34,16 @@ func (s *Server) builtInChecks() []Check {
 		{Name: "ping", Run: func(context.Context) error { return nil }},
 		{Name: "log", Run: func(context.Context) error { return nil }},
 		{Name: "etcd", Run: s.checkStore},
-		{Name: "readyz", Ready: true, Run: func(context.Context) error {
-			if !s.ready.Load() {
-				return fmt.Errorf("the server is starting or shutting down")
+		{Name: "etcd-readiness", Ready: true, Run: s.checkStore},
+		{Name: "informer-sync", Ready: true, Run: func(context.Context) error { // upstream's name for: it has started
+			if !s.ready.Load() && s.stopping.Err() == nil {
+				return errors.New("the server is starting")
+			}
+			return nil
+		}},
+		{Name: "shutdown", Ready: true, Run: func(context.Context) error {
+			if s.stopping.Err() != nil {
+				return errors.New("process is shutting down")
 			}
 			return nil
 		}},

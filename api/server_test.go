@@ -85,7 +85,7 @@ func TestNotReadyUntilSaid(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := s.Do("GET", "/readyz", ""); code != 500 || !strings.Contains(body, "[-]readyz failed: reason withheld") {
+	if code, body := s.Do("GET", "/readyz", ""); code != 500 || !strings.Contains(body, "[-]shutdown failed: reason withheld") {
 		t.Errorf("/readyz while shutting down: %d %q", code, body)
 	}
 	if code, _ := s.Do("GET", "/livez", ""); code != 200 {

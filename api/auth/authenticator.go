@@ -2,7 +2,7 @@ package auth
 
 // Who is asking. A request shows at most one of: a client certificate of the
 // cluster's CA, or a bearer token (of the token file, a service account's, a
-// bootstrap token). The kinds are tried in that order; the first that knows it
+// bootstrap token, one of an OpenID Connect issuer). The kinds are tried in that order; the first that knows it
 // decides. Credentials that nobody accepts are 401, and none at all is the
 // user system:anonymous, who RBAC allows next to nothing.
 
@@ -33,6 +33,7 @@ type Authenticator struct {
 	ClientCAs       *x509.CertPool
 	TokenFile       authenticator.Token
 	ServiceAccounts *ServiceAccounts
+	OIDC            *OIDC        // nil: no login with OpenID Connect
 	Reader          kinds.Reader // for bootstrap tokens, which are Secrets
 	Anonymous       bool         // --anonymous-auth
 	Now             func() time.Time
@@ -148,6 +149,14 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string, aud
 			errs = append(errs, err)
 		} else if u != nil {
 			return &authenticator.Response{User: u, Audiences: shared}, true, nil
+		}
+	}
+	if shared := authenticator.Audiences(own).Intersect(audiences); a.OIDC != nil && (len(shared) > 0 || len(own) == 0) {
+		if resp, ok, err := a.OIDC.AuthenticateToken(ctx, token); ok {
+			resp.Audiences = shared
+			return resp, true, nil
+		} else if err != nil {
+			errs = append(errs, err)
 		}
 	}
 	return nil, false, errors.Join(errs...)

@@ -52,7 +52,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	}
 	c.api, err = api.New(api.Config{
 		RequestTimeout: c.config.RequestTimeout, MaxInflight: c.config.MaxInflight, MaxMutatingInflight: c.config.MaxMutatingInflight, Audit: c.audit,
-		Store: c.store, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
+		Store: c.store, Views: c.views, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
 		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,
 		Prefixes: map[string]http.Handler{
@@ -81,6 +81,11 @@ func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts)
 	authn := &auth.Authenticator{
 		ClientCAs: clients, TokenFile: tokens, ServiceAccounts: accounts, Reader: c.api.Reader(),
 		Anonymous: c.config.AnonymousAuth, Now: c.clock.Now,
+	}
+	if c.config.OIDC.IssuerURL != "" {
+		if authn.OIDC, err = auth.NewOIDC(c.config.OIDC, c.clock.Now); err != nil {
+			return err
+		}
 	}
 	authz, err := auth.NewAuthorizer(c.config.AuthorizationMode, c.store, c.api.Reader())
 	if err != nil {

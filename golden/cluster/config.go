@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"kuberow/api/auth"
 )
 
 // Config is what the flags of serve set. The zero value is not usable: begin
@@ -23,6 +25,7 @@ type Config struct {
 	AdvertiseAddress string
 
 	TokenAuthFile           string
+	OIDC                    auth.OIDCOptions
 	AuthorizationMode       []string
 	AnonymousAuth           bool
 	EnableAdmissionPlugins  []string
@@ -53,6 +56,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		DataDir: ".kuberow", BindAddress: "127.0.0.1", SecurePort: 6443, InsecurePort: -1,
+		OIDC:              auth.OIDCOptions{UsernameClaim: "sub", SigningAlgs: []string{"RS256"}},
 		AuthorizationMode: []string{"Node", "RBAC"}, AnonymousAuth: true,
 		ServiceClusterIPRange: "10.96.0.0/16", ServiceNodePortRange: "30000-32767",
 		ClusterCIDR: "10.112.0.0/16", ClusterSubnet: "10.96.0.0/11", ClusterGateway: "10.112.0.1", ClusterDomain: "cluster.local",
@@ -68,6 +72,15 @@ func (c *Config) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.InsecurePort, "insecure-port", c.InsecurePort, "plain HTTP port on loopback that answers everyone as cluster admin, to watch the wire; 0 takes any free port, -1 turns it off")
 	f.StringVar(&c.AdvertiseAddress, "advertise-address", c.AdvertiseAddress, "address at which pods reach the API server (default: the gateway of the Docker network)")
 	f.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "file of static tokens: lines of token,user,uid,\"group,group\"")
+	f.StringVar(&c.OIDC.IssuerURL, "oidc-issuer-url", "", "https URL of an OpenID Connect issuer whose tokens log users in")
+	f.StringVar(&c.OIDC.ClientID, "oidc-client-id", "", "audience that the issuer's tokens must have")
+	f.StringVar(&c.OIDC.UsernameClaim, "oidc-username-claim", c.OIDC.UsernameClaim, "claim that holds the user's name")
+	f.StringVar(&c.OIDC.UsernamePrefix, "oidc-username-prefix", "", "stands before the name; - is nothing (default: the issuer's URL and #, nothing for the claim email)")
+	f.StringVar(&c.OIDC.GroupsClaim, "oidc-groups-claim", "", "claim that holds the user's groups")
+	f.StringVar(&c.OIDC.GroupsPrefix, "oidc-groups-prefix", "", "stands before each group")
+	f.StringToStringVar(&c.OIDC.RequiredClaims, "oidc-required-claim", nil, "claim=value that a token must have")
+	f.StringVar(&c.OIDC.CAFile, "oidc-ca-file", "", "certificates that the issuer's must chain to (default: the host's)")
+	f.StringSliceVar(&c.OIDC.SigningAlgs, "oidc-signing-algs", c.OIDC.SigningAlgs, "signature algorithms that are accepted")
 	f.StringSliceVar(&c.AuthorizationMode, "authorization-mode", c.AuthorizationMode, "authorizers in order: Node, RBAC, AlwaysAllow, AlwaysDeny")
 	f.BoolVar(&c.AnonymousAuth, "anonymous-auth", c.AnonymousAuth, "let requests without credentials in as system:anonymous")
 	f.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", nil, "admission plugins to run beside the default ones")
