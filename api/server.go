@@ -31,6 +31,7 @@ import (
 // Config says what a Server is made of. Store, Proposer, Registry and Cluster are required.
 type Config struct {
 	Store     *sqlstore.Store
+	Views     <-chan struct{} // closed once the views of package tables are installed; nil when they are
 	Proposer  rest.Proposer
 	Registry  *kinds.Registry
 	Cluster   *kinds.Cluster
@@ -103,7 +104,7 @@ func New(c Config) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.rest = rest.New(rest.Config{
-		Store: c.Store, Proposer: c.Proposer, Registry: c.Registry, Cluster: c.Cluster, Admission: c.Admission,
+		Store: c.Store, Views: c.Views, Proposer: c.Proposer, Registry: c.Registry, Cluster: c.Cluster, Admission: c.Admission,
 		Authorizer: door{s}, Clock: c.Clock, Random: c.Random, UID: c.UID, Logger: c.Logger,
 		Connect: c.Connect, Types: c.Types, Stopping: s.stopping, Observe: s.metrics.stored,
 	})

@@ -27,6 +27,7 @@ type Proposer interface {
 // Config is what the verbs need. All fields but Connect are required.
 type Config struct {
 	Store      *sqlstore.Store
+	Views      <-chan struct{} // closed once the views are installed; nil when they are
 	Proposer   Proposer
 	Registry   *kinds.Registry
 	Cluster    *kinds.Cluster

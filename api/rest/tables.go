@@ -91,6 +91,9 @@ func (t *tableWriter) cells(ctx context.Context, rows []sqlstore.KV, inList bool
 			ids = append(ids, rows[i].ID)
 		}
 	}
+	if err := t.rest.waitForViews(ctx); err != nil {
+		return nil, err
+	}
 	render := tables.Cells
 	if inList {
 		render = tables.ListCells
@@ -260,4 +263,17 @@ func (c *call) listTable(l *lister, m metav1.ListMeta, rows []sqlstore.KV) error
 		return err
 	}
 	return c.answerTable(http.StatusOK, m, rows, live)
+}
+
+// waitForViews waits out the first moments of a server, in which it answers already and makes its views.
+func (r *REST) waitForViews(ctx context.Context) error {
+	if r.Views == nil {
+		return nil
+	}
+	select {
+	case <-r.Views:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -37,6 +37,7 @@ type Cluster struct {
 	random func(n int) string
 	uid    func() types.UID
 
+	views    chan struct{} // closed when the views are there
 	settings *kinds.Cluster
 	pki      *auth.PKI
 	store    *sqlstore.Store
@@ -65,7 +66,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	c := &Cluster{config: config, log: config.Logger, clock: clock.RealClock{}, random: rand.String, uid: uuid.NewUUID, failed: make(chan struct{})}
+	c := &Cluster{config: config, log: config.Logger, clock: clock.RealClock{}, random: rand.String, uid: uuid.NewUUID, views: make(chan struct{}), failed: make(chan struct{})}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -73,7 +74,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	for _, step := range []func(ctx, background context.Context) error{
-		c.openStore,     // the data directory, its lock, cluster.db with its views: nobody else is at it from here on
+		c.openStore,     // the data directory, its lock, cluster.db: nobody else is at it from here on
 		c.openKeys,      // keys and certificates
 		c.startLog,      // Raft: from here on commands are applied
 		c.bindPort,      // the port of the API, not yet answered
@@ -81,6 +82,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		c.bootstrap,     // the objects of a new cluster
 		c.chooseRuntime, // Docker or simulated
 		c.openDoors,     // listeners: from here on clients are answered
+		c.installViews,  // the tables of kubectl; whoever asks for one this early waits
 		c.startNodes,    // the kubelet, adopting what runs
 		c.startRunner,   // the controllers
 		c.takeProposals, // what other processes wrote into the table proposal
@@ -121,10 +123,17 @@ func (c *Cluster) openKeys(context.Context, context.Context) error {
 
 func (c *Cluster) openStore(ctx, _ context.Context) (err error) {
 	c.store, err = sqlstore.Open(ctx, sqlstore.Options{Path: c.config.database(), Logger: c.log})
-	if err != nil {
-		return err
+	return err
+}
+
+// installViews makes the views of a new file, or of a new version of kuberow.
+// SQLite reads the text of each twice, so it comes after the listeners.
+func (c *Cluster) installViews(ctx, _ context.Context) error {
+	err := c.store.WithWriter(ctx, func(ctx context.Context, db *sqlx.Conn) error { return tables.Install(ctx, db) })
+	if err == nil {
+		close(c.views)
 	}
-	return c.store.WithWriter(ctx, func(ctx context.Context, db *sqlx.Conn) error { return tables.Install(ctx, db) })
+	return err
 }
 
 func (c *Cluster) startLog(_, background context.Context) (err error) {
