@@ -110,8 +110,11 @@ func printHistory(rows *sqlx.Rows, out io.Writer) (n int, err error) {
 		if n == 0 {
 			fmt.Fprintln(w, "REVISION\tAT\tOBJECT\tCHANGE\tBY\tBECAUSE OF")
 		}
-		line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s\t%s", e.Revision, e.At, e.Object, e.change(), e.who(), e.Cause)
-		fmt.Fprintln(w, strings.TrimRight(line, "\t"))
+		cause := e.Cause
+		if cause == "" {
+			cause = "-" // a person asked, or time passed
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Revision, e.At, e.Object, e.change(), e.who(), cause)
 	}
 	if err := rows.Err(); err != nil {
 		return n, fmt.Errorf("read the history: %w", err)
