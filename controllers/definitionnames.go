@@ -14,7 +14,7 @@ import (
 // The names of a CustomResourceDefinition are accepted when no other
 // definition of its group has them; then it is established. Key: a definition.
 // Woken by it, and by the others of its group when one gives up names. The
-// steps of a definition, each a write that wakes the next:
+// steps of a definition, each a write, as watchers know them:
 //
 //	names        status.acceptedNames, NamesAccepted, Established False (Installing)
 //	established  Established True: from now on its kind is served
@@ -82,6 +82,16 @@ func stepNames(v View, k Key, d *v1.CustomResourceDefinition, given map[string]*
 	})
 	w.Agent, w.Ignore = serverManager, Gone
 	out.Writes = append(out.Writes, w)
+	if apihelpers.IsCRDConditionTrue(next, v1.NamesAccepted) && !apihelpers.IsCRDConditionTrue(next, v1.Established) {
+		then := mutation(k, CustomResourceDefinitions, "status", d, func(now *v1.CustomResourceDefinition) error {
+			if apihelpers.IsCRDConditionTrue(now, v1.NamesAccepted) {
+				establish(now)
+			}
+			return nil
+		})
+		then.Agent, then.Ignore = serverManager, Gone
+		out.Writes = append(out.Writes, then)
+	}
 }
 
 // usedNames are the names that the definitions of a group hold.
