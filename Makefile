@@ -1,9 +1,10 @@
 # kuberow: everything a contributor types. `make` alone lists it.
 export CGO_ENABLED ?= 0
 KUBECTL = bin/kubectl-1.37
+KUBECTLS_OLD = bin/kubectl-1.32 bin/kubectl-1.34
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test quick race fuzz bench fault generate verify fmt kubectl clean
+.PHONY: help build run test quick race fuzz bench fault generate verify fmt kubectl clients golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,9 +14,15 @@ build: bin/kuberow ## build bin/kuberow, one static binary
 run: bin/kuberow ## start a cluster in .kuberow (Docker pods when an engine answers, else simulated)
 	bin/kuberow serve
 
-test: bin/kuberow $(KUBECTL) ## all tests; those on Docker when an engine answers (required with KUBEROW_REQUIRE_DOCKER=1)
+test: bin/kuberow $(KUBECTL) $(KUBECTLS_OLD) clients ## all tests; those on Docker when an engine answers (required with KUBEROW_REQUIRE_DOCKER=1)
 	go vet ./...
-	KUBEROW_E2E=1 KUBECTL=$(CURDIR)/$(KUBECTL) go test -timeout 30m ./...
+	KUBEROW_E2E=1 KUBEROW=$(CURDIR)/bin/kuberow KUBECTL=$(CURDIR)/$(KUBECTL) KUBECTL_1_32=$(CURDIR)/bin/kubectl-1.32 KUBECTL_1_34=$(CURDIR)/bin/kubectl-1.34 go test -timeout 30m ./...
+
+clients: bin/kuberow golden/clients/node/node_modules ## the tests of other clients: client-go, controller-runtime, helm, client-node
+	cd golden/clients && go vet . && KUBEROW=$(CURDIR)/bin/kuberow go test -count=1 .
+
+golden: bin/kuberow $(KUBECTL) $(KUBECTLS_OLD) ## record the kubectl transcripts again; read the diff before committing it
+	KUBEROW_E2E=1 KUBEROW=$(CURDIR)/bin/kuberow KUBECTL=$(CURDIR)/$(KUBECTL) KUBECTL_1_32=$(CURDIR)/bin/kubectl-1.32 KUBECTL_1_34=$(CURDIR)/bin/kubectl-1.34 go test -count=1 -run TestTranscripts ./golden -update
 
 quick: ## the tests that need nothing, as go test ./... runs them
 	go test ./...
@@ -49,13 +56,18 @@ verify: ## what a review would ask: format, vet, tidy modules, generated files
 fmt: ## gofmt
 	gofmt -w .
 
-kubectl: $(KUBECTL) ## build kubectl 1.37 from k8s.io/kubectl (golden/kubectl/1.37)
+kubectl: $(KUBECTL) $(KUBECTLS_OLD) ## build kubectl 1.32, 1.34 and 1.37 from k8s.io/kubectl (golden/kubectl/VERSION)
 
 bin/kuberow: FORCE
 	go build -ldflags '-s -w' -o $@ .
 
 bin/kubectl-%: golden/kubectl/%/go.mod golden/kubectl/%/main.go
-	cd golden/kubectl/$* && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v$*.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(subst 1.,,$*)' -o $(CURDIR)/$@ .
+	cd golden/kubectl/$* && version=$$(awk '$$1 == "k8s.io/kubectl" { sub("v0", "v1", $$2); print $$2 }' go.mod) && \
+		go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(subst 1.,,$*)" -o $(CURDIR)/$@ .
+
+golden/clients/node/node_modules: golden/clients/node/package-lock.json
+	if command -v npm >/dev/null; then cd golden/clients/node && npm ci --no-audit --no-fund --silent && touch node_modules; \
+	else echo "no npm here: the test of client-node is skipped"; fi
 
 clean: ## remove bin
 	rm -rf bin

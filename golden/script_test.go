@@ -84,9 +84,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestMain compiles the command once, for all tests that run it.
+// TestMain compiles the command once, for all tests that run it, unless KUBEROW
+// names one that is built already, as make test does.
 func TestMain(m *testing.M) {
-	if os.Getenv("KUBEROW_E2E") == "" {
+	if os.Getenv("KUBEROW_E2E") == "" || os.Getenv("KUBEROW") != "" {
 		os.Exit(m.Run())
 	}
 	dir, err := os.MkdirTemp("", "kuberow-golden-")
@@ -109,7 +110,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// kuberow is the command that TestMain compiled.
+// kuberow is the command that the tests run.
 func kuberow() string { return os.Getenv("KUBEROW") }
 
 // server is the kuberow that a script started.
