@@ -27,7 +27,9 @@ type doors struct {
 const (
 	headerTimeout = 32 * time.Second
 	idleTimeout   = 90 * time.Second
-	drainTimeout  = 5 * time.Second // at shutdown, for requests under way
+	pingAfter     = 30 * time.Second // of silence on an HTTP/2 connection
+	pingTimeout   = 15 * time.Second // until a peer that does not answer is taken for gone
+	drainTimeout  = 5 * time.Second  // at shutdown, for requests under way
 )
 
 // bindPort takes the port, so that the Service kubernetes can name it. Nobody
@@ -46,6 +48,7 @@ func (c *Cluster) bindPort(ctx, _ context.Context) (err error) {
 func (c *Cluster) openDoors(ctx, background context.Context) error {
 	c.doors.secure = &http.Server{
 		Handler: c.api, TLSConfig: c.pki.TLSConfig(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		HTTP2:    &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		ErrorLog: log.New(quiet{c}, "", 0),
 	}
 	c.serve(c.doors.secure, tls.NewListener(c.doors.listener, c.doors.secure.TLSConfig))
