@@ -32,5 +32,6 @@ func All(o Options) []Controller {
 		CronJob(),
 		TTLAfterFinished(),
 		ResourceQuota(),
+		Disruption(),
 	}
 }
