@@ -1,8 +1,8 @@
 // Package api is the HTTP front end: every request enters here and passes the
 // same chain before a handler sees it.
 //
-//	recover -> audit id -> what is asked (RequestInfo) -> who asks (authentication)
-//	        -> as whom (impersonation) -> may he (authorization) -> route
+//	recover -> audit id -> what is asked (RequestInfo) -> until when (deadline) -> who asks (authentication)
+//	        -> audit -> as whom (impersonation) -> is there room (in flight) -> may he (authorization) -> route
 //
 // Requests for resources go on to api/rest; the rest of the paths belong to
 // handlers that the server is given by prefix (discovery, OpenAPI, streams),
@@ -16,5 +16,6 @@
 // by themselves, before it waits for requests (server.go, Shutdown).
 //
 // What can be lost: requests under way when the process dies; none of them
-// has been answered.
+// has been answered. With them go the lines of the audit log that were not yet
+// written, a moment's worth: a request waits only when the log falls behind.
 package api
