@@ -21,7 +21,7 @@ var rules = []rule{
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`), "<time>"},
 	{regexp.MustCompile(`[EWI]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `), "<klog> "},
 	{regexp.MustCompile(`\.go:\d+\]`), ".go]"},
-	{regexp.MustCompile(`(?m)^<klog> reflector\.go\].*\n`), ""}, // how a watch ends depends on who is quicker
+	{regexp.MustCompile(`(?m)^<klog> (reflector|websocket|v2)\.go\].*\n`), ""}, // how a stream ends depends on who is quicker
 	{regexp.MustCompile(`https?://(127\.0\.0\.1|localhost|\[::1\]):\d+`), "<server>"},
 	{regexp.MustCompile(`(127\.0\.0\.1|\[::1\]):\d{4,5}\b`), "<address>"},
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+\b`), "<ip>"},
