@@ -32,6 +32,7 @@ func All(o Options) []Controller {
 		CronJob(),
 		TTLAfterFinished(),
 		ResourceQuota(),
+		StatefulSet(),
 		Disruption(),
 	}
 }

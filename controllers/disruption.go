@@ -178,7 +178,7 @@ func stillDisrupted(v View, k Key, b *policyv1.PodDisruptionBudget, pods []*core
 			out.again(k, due)
 			continue
 		}
-		out.Writes = append(out.Writes, record(k, disruptionComponent, Reference(p, corev1.SchemeGroupVersion.WithKind("Pod")), corev1.EventTypeWarning,
+		out.Writes = append(out.Writes, record(k, disruptionComponent, Reference(p, podKind), corev1.EventTypeWarning,
 			"NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Namespace))) // as upstream has it
 	}
 	return kept
@@ -262,7 +262,7 @@ func scaleOf(v View, namespace string, ref *metav1.OwnerReference) (uid types.UI
 		if d := get[*appsv1.Deployment](v, Deployments, namespace, ref.Name); d != nil {
 			obj, replicas = d, d.Spec.Replicas
 		}
-	case appsv1.SchemeGroupVersion.WithKind("StatefulSet").GroupKind():
+	case statefulSetKind.GroupKind():
 		if s := get[*appsv1.StatefulSet](v, StatefulSets, namespace, ref.Name); s != nil {
 			obj, replicas = s, s.Spec.Replicas
 		}
