@@ -15,10 +15,14 @@ import (
 // ResourceQuota. Woken by it, by the end of what it counts, and by the clock.
 //
 // A creation does not wake it: between the charge and the object there would be nothing to count
-// yet, and the charge would be lost.
+// yet, and the charge would be lost. When something else wakes it just then, the charge is lost
+// all the same: so what was counted is counted once more, when the object must be there.
 
 // recountPeriod is how often quotas are counted though nothing seems to have changed.
 const recountPeriod = 5 * time.Minute
+
+// chargePatience is how long after its charge an object is surely there, or never.
+const chargePatience = time.Second
 
 // ResourceQuota is resourcequota-controller.
 func ResourceQuota() Controller {
@@ -28,7 +32,7 @@ func ResourceQuota() Controller {
 		Keys:  keyMap{ResourceQuotas: changedQuota},
 		Any:   chargedQuotas,
 		Step: func(v View, keys []Key) Outcome {
-			var out Outcome
+			out := Outcome{Again: map[Key]time.Time{}}
 			for _, k := range keys {
 				if k == (Key{}) {
 					for _, q := range typed[*corev1.ResourceQuota](v.List(ResourceQuotas, "", nil)) {
@@ -95,6 +99,7 @@ func recount(v View, k Key, q *corev1.ResourceQuota, out *Outcome) {
 	if equality.Semantic.DeepEqual(q.Status.Hard, q.Spec.Hard) && equality.Semantic.DeepEqual(q.Status.Used, used) {
 		return
 	}
+	out.Again[k] = v.Now().Add(chargePatience)
 	out.Writes = append(out.Writes, mutation(k, ResourceQuotas, "status", q, func(now *corev1.ResourceQuota) error {
 		if now.ResourceVersion != q.ResourceVersion {
 			return conflict(ResourceQuotas, q.Name, "it was charged since it was counted")

@@ -2,10 +2,12 @@ package controllers_test
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kuberow/controllers"
 	"kuberow/controllers/controllertest"
@@ -38,4 +40,27 @@ func TestQuotasCountWhatIsThere(t *testing.T) {
 	e.Create(controllers.Deployments, deployment("web", 4))
 	quiet(t, r)
 	used(corev1.ResourcePods, 2)
+}
+
+// A charge whose object is not there yet is counted away; so whatever was changed is counted again.
+func TestQuotasAreCountedAgain(t *testing.T) {
+	five, one := resource.MustParse("5"), resource.MustParse("1")
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "q"}}
+	q.Spec.Hard = corev1.ResourceList{corev1.ResourceConfigMaps: five}
+	q.Status.Hard, q.Status.Used = q.Spec.Hard, corev1.ResourceList{corev1.ResourceConfigMaps: one}
+	key := controllers.Key{Namespace: "default", Name: "q"}
+	step := func(objs ...runtime.Object) (writes int, again time.Duration) {
+		v := controllertest.NewView(t, objs...)
+		out := controllers.ResourceQuota().Step(v, []controllers.Key{key})
+		if at, ok := out.Again[key]; ok {
+			again = at.Sub(v.Now())
+		}
+		return len(out.Writes), again
+	}
+	if writes, again := step(q); writes != 1 || again != time.Second {
+		t.Errorf("counted away: %d writes, again in %s", writes, again)
+	}
+	if writes, again := step(q, configMap("a")); writes != 0 || again != 0 {
+		t.Errorf("counted right: %d writes, again in %s", writes, again)
+	}
 }
