@@ -33,6 +33,7 @@ func All(o Options) []Controller {
 		TTLAfterFinished(),
 		ResourceQuota(),
 		StatefulSet(),
+		DaemonSet(),
 		Disruption(),
 	}
 }

@@ -21,6 +21,7 @@ import (
 // Revisions of StatefulSets and DaemonSets: each template that one had is a ControllerRevision, as the patch that
 // brings the template back. Names hold a hash of that patch, upstream's, so that they are the same on every cluster.
 
+// revisionHashLabel holds the hash in a StatefulSet's revisions.
 const revisionHashLabel = "controller.kubernetes.io/hash"
 
 // lineage is the ControllerRevisions of one owner.
@@ -29,6 +30,8 @@ type lineage struct {
 	owner    metav1.Object
 	gvk      schema.GroupVersionKind
 	selector labels.Selector
+	hash     func(t *corev1.PodTemplateSpec, patch []byte, collisions *int32) string
+	label    string                       // that holds the hash
 	list     []*appsv1.ControllerRevision // from old to new
 }
 
@@ -76,7 +79,7 @@ func (l *lineage) named(name string) *appsv1.ControllerRevision {
 
 // latest gives the revision of a template and makes it the newest: it is created, or an old one of the same content
 // gets a new number. A name that is taken by another content counts a collision, which goes into the hash.
-func (l *lineage) latest(v View, t *corev1.PodTemplateSpec, collisions *int32, out *Outcome) (*appsv1.ControllerRevision, error) {
+func (l *lineage) latest(v View, t *corev1.PodTemplateSpec, counter **int32, out *Outcome) (*appsv1.ControllerRevision, error) {
 	patch, err := templatePatch(t)
 	if err != nil {
 		return nil, err
@@ -103,13 +106,13 @@ func (l *lineage) latest(v View, t *corev1.PodTemplateSpec, collisions *int32, o
 		l.sort()
 		return again, nil
 	}
-	r := l.revision(t, patch, next, collisions)
+	r := l.revision(t, patch, next, *counter)
 	for v.Get(ControllerRevisions, r.Namespace, r.Name) != nil {
-		if collisions == nil {
-			collisions = new(int32)
+		if *counter == nil {
+			*counter = new(int32)
 		}
-		*collisions++
-		r = l.revision(t, patch, next, collisions)
+		**counter++
+		r = l.revision(t, patch, next, *counter)
 	}
 	out.Writes = append(out.Writes, creation(l.key, ControllerRevisions, r.DeepCopy()))
 	l.list = append(l.list, r)
@@ -118,12 +121,7 @@ func (l *lineage) latest(v View, t *corev1.PodTemplateSpec, collisions *int32, o
 
 // revision makes a new one.
 func (l *lineage) revision(t *corev1.PodTemplateSpec, patch []byte, number int64, collisions *int32) *appsv1.ControllerRevision {
-	h := fnv.New32()
-	h.Write(patch)
-	if collisions != nil {
-		h.Write(strconv.AppendInt(nil, int64(*collisions), 10))
-	}
-	hash := rand.SafeEncodeString(fmt.Sprint(h.Sum32()))
+	hash := l.hash(t, patch, collisions)
 	r := &appsv1.ControllerRevision{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevision"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -134,8 +132,18 @@ func (l *lineage) revision(t *corev1.PodTemplateSpec, patch []byte, number int64
 		Data: runtime.RawExtension{Raw: patch}, Revision: number,
 	}
 	maps.Copy(r.Labels, t.Labels)
-	r.Labels[revisionHashLabel] = hash
+	r.Labels[l.label] = hash
 	return r
+}
+
+// patchHash is the hash in the names of a StatefulSet's revisions; a DaemonSet's have that of the template.
+func patchHash(_ *corev1.PodTemplateSpec, patch []byte, collisions *int32) string {
+	h := fnv.New32()
+	h.Write(patch)
+	if collisions != nil {
+		h.Write(strconv.AppendInt(nil, int64(*collisions), 10))
+	}
+	return rand.SafeEncodeString(fmt.Sprint(h.Sum32()))
 }
 
 // prune deletes the oldest revisions that nothing lives by, beyond the limit.

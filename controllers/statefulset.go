@@ -96,11 +96,11 @@ func (s *setStep) parallel() bool {
 func (s *setStep) step() {
 	selector := selectorOf(s.set.Spec.Selector)
 	pods := s.claim(selector)
-	collisions := int32(0)
+	collisions := new(int32)
 	if s.set.Status.CollisionCount != nil {
-		collisions = *s.set.Status.CollisionCount
+		*collisions = *s.set.Status.CollisionCount
 	}
-	history := readLineage(s.v, lineage{key: s.k, owner: s.set, gvk: statefulSetKind, selector: selector}, s.out)
+	history := readLineage(s.v, lineage{key: s.k, owner: s.set, gvk: statefulSetKind, selector: selector, hash: patchHash, label: revisionHashLabel}, s.out)
 	update, err := history.latest(s.v, &s.set.Spec.Template, &collisions, s.out)
 	if err != nil {
 		s.tell(corev1.EventTypeWarning, "FailedUpdate", err.Error())
@@ -112,7 +112,7 @@ func (s *setStep) step() {
 	}
 	s.status = appsv1.StatefulSetStatus{
 		ObservedGeneration: s.set.Generation, CurrentRevision: s.current.Name, UpdateRevision: update.Name,
-		CollisionCount: &collisions, Conditions: s.set.Status.Conditions,
+		CollisionCount: collisions, Conditions: s.set.Status.Conditions,
 	}
 	if err := s.sort(pods); err != nil {
 		s.tell(corev1.EventTypeWarning, "FailedUpdate", err.Error())
