@@ -35,5 +35,8 @@ func All(o Options) []Controller {
 		StatefulSet(),
 		DaemonSet(),
 		Disruption(),
+		VolumeBinder(),
+		ClaimProtection(),
+		VolumeProtection(),
 	}
 }
