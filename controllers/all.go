@@ -35,6 +35,7 @@ func All(o Options) []Controller {
 		StatefulSet(),
 		DaemonSet(),
 		Disruption(),
+		Autoscaler(),
 		VolumeBinder(),
 		ClaimProtection(),
 		VolumeProtection(),
