@@ -52,7 +52,16 @@ func TestTranscripts(t *testing.T) {
 			for _, file := range files {
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 					t.Parallel()
-					runTranscript(t, file, kubectl, version, kuberow)
+					differences := runTranscript(t, file, kubectl, version, kuberow)
+					if len(differences) > 0 {
+						// A client that asks while a controller writes may be answered either way. What is
+						// wrong is wrong on a second new server as well.
+						t.Logf("replayed again, since the first time differed:\n%s", strings.Join(differences, "\n"))
+						differences = runTranscript(t, file, kubectl, version, kuberow)
+					}
+					for _, d := range differences {
+						t.Error(d)
+					}
 				})
 			}
 		})
@@ -70,7 +79,8 @@ func kubectlVersion(t *testing.T, kubectl string) string {
 	return m[1] + m[2]
 }
 
-func runTranscript(t *testing.T, file, kubectl, version, kuberow string) {
+// runTranscript replays one file on a new server and gives what differs, or records it.
+func runTranscript(t *testing.T, file, kubectl, version, kuberow string) (differences []string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +114,9 @@ func runTranscript(t *testing.T, file, kubectl, version, kuberow string) {
 		}
 		want := step.Recordings[version]
 		if want == nil {
-			t.Errorf("$ %s\nnot recorded with kubectl %s: run with -update", step.Command, version)
+			differences = append(differences, fmt.Sprintf("$ %s\nnot recorded with kubectl %s: run with -update", step.Command, version))
 		} else if !want.Agrees(got) {
-			t.Errorf("$ %s\n%s", step.Command, difference(want, got))
+			differences = append(differences, fmt.Sprintf("$ %s\n%s", step.Command, difference(want, got)))
 		}
 	}
 	if *update {
@@ -115,6 +125,7 @@ func runTranscript(t *testing.T, file, kubectl, version, kuberow string) {
 			t.Fatal(err)
 		}
 	}
+	return differences
 }
 
 // difference shows two recordings as Agrees compares them, - wanted, + got.
