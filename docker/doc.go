@@ -8,8 +8,8 @@
 // and attempt they are, so a restarted server finds what runs (list.go) and
 // keeps nothing of its own. Volumes of a pod are Docker volumes, mounted in the
 // sandbox too, and the sandbox is the door through which files are written
-// into them (files.go): no path of the host is touched, so the engine may be
-// anywhere.
+// into them (files.go). This process opens no path of the engine's host, so the
+// engine may be anywhere; hostPath volumes and subPaths are paths that it resolves.
 //
 // One network carries pods and Services: its subnet holds both ranges, and the
 // proxy container answers for every ClusterIP (docker/proxy).

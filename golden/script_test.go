@@ -27,7 +27,7 @@ import (
 //
 // Commands beside testscript's own: serve starts a server (its flags follow)
 // and sets KUBECONFIG; down ends it (stop is testscript's own: it ends the script); eventually repeats a command until it
-// succeeds; httpget fetches a URL of loopback; inotify-free waiting everywhere.
+// succeeds; httpget fetches a URL of loopback until its body matches; images imports what containers run.
 func TestScripts(t *testing.T) {
 	if os.Getenv("KUBEROW_E2E") == "" {
 		t.Skip("KUBEROW_E2E is not set: make test builds what these scripts need and runs them")
