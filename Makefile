@@ -4,7 +4,7 @@ KUBECTL = bin/kubectl-1.37
 KUBECTLS_OLD = bin/kubectl-1.32 bin/kubectl-1.34
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test quick race fuzz bench fault generate verify fmt kubectl clients golden clean
+.PHONY: help build run test quick race fuzz bench fault generate verify fmt kubectl clients golden reference clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,12 @@ fmt: ## gofmt
 	gofmt -w .
 
 kubectl: $(KUBECTL) $(KUBECTLS_OLD) ## build kubectl 1.32, 1.34 and 1.37 from k8s.io/kubectl (golden/kubectl/VERSION)
+
+reference: bin/kuberow ## build upstream's control plane and the command that compares its answers with kuberow's (golden/reference)
+	cd golden/reference && mkdir -p $(CURDIR)/bin && version=$$(go list -m -f "{{.Version}}" k8s.io/kubernetes) && \
+		go build -o $(CURDIR)/bin/reference . && go build -o $(CURDIR)/bin/etcd go.etcd.io/etcd/server/v3 && \
+		go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37" \
+			-o $(CURDIR)/bin/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kube-scheduler
 
 bin/kuberow: FORCE
 	go build -ldflags '-s -w' -o $@ .

@@ -1,0 +1,190 @@
+package main
+
+// up starts a real control plane and a kuberow side by side, with the same token
+// file, service range and authorizers, and prints their addresses. It stops them
+// when it is interrupted, and removes what they kept.
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const tokens = `admintoken,admin,admin-uid,"system:masters"` + "\n"
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "%s", insecure-skip-tls-verify: true}}]
+users: [{name: a, user: {token: admintoken}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+`
+
+type plane struct {
+	dir, bin    string
+	controllers bool
+	processes   []*exec.Cmd
+}
+
+func up(args []string) error {
+	flags := flag.NewFlagSet("up", flag.ExitOnError)
+	p := &plane{}
+	flags.StringVar(&p.bin, "bin", "bin", "directory with etcd, kube-apiserver and, for -controllers, kube-controller-manager and kube-scheduler")
+	own := flags.String("own", "", "the kuberow binary; none is started without")
+	refPort := flags.Int("reference-port", 17443, "port of kube-apiserver; the two after it are etcd's")
+	ownPort := flags.Int("port", 16443, "port of kuberow")
+	flags.BoolVar(&p.controllers, "controllers", false, "also start the controllers and the scheduler, on both sides")
+	nodes := flags.Int("nodes", 0, "simulated nodes of kuberow")
+	tokenFile := flags.String("token-auth-file", "", "token file for both; default: admintoken for a cluster administrator")
+	flags.Parse(args)
+
+	var err error
+	if p.dir, err = os.MkdirTemp("", "reference-"); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	defer os.RemoveAll(p.dir)
+	defer p.stop()
+	if *tokenFile == "" {
+		*tokenFile = filepath.Join(p.dir, "tokens.csv")
+		if err := os.WriteFile(*tokenFile, []byte(tokens), 0o600); err != nil {
+			return fmt.Errorf("write token file: %w", err)
+		}
+	}
+	if err := p.upstream(*refPort, *tokenFile); err != nil {
+		return err
+	}
+	if *own != "" {
+		if err := p.kuberow(*own, *ownPort, *nodes, *tokenFile); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("ready; Ctrl-C stops. Files are in %s\n", p.dir)
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	<-interrupted
+	return nil
+}
+
+// upstream starts etcd, kube-apiserver and, if asked, what reacts to them.
+func (p *plane) upstream(port int, tokenFile string) error {
+	key := filepath.Join(p.dir, "sa.key")
+	if err := writeKey(key); err != nil {
+		return err
+	}
+	client, peer := fmt.Sprintf("http://127.0.0.1:%d", port+1), fmt.Sprintf("http://127.0.0.1:%d", port+2)
+	if err := p.start("etcd", filepath.Join(p.bin, "etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync",
+		"--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer,
+		"--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer); err != nil {
+		return err
+	}
+	address := fmt.Sprintf("https://127.0.0.1:%d", port)
+	if err := p.start("kube-apiserver", filepath.Join(p.bin, "kube-apiserver"), "--etcd-servers", client,
+		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", filepath.Join(p.dir, "apiserver"),
+		"--authorization-mode", "Node,RBAC", "--token-auth-file", tokenFile, "--service-cluster-ip-range", "10.96.0.0/16",
+		"--service-account-issuer", "https://kubernetes.default.svc.cluster.local", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--allow-privileged", "--endpoint-reconciler-type", "none"); err != nil {
+		return err
+	}
+	if err := wait(address); err != nil {
+		return err
+	}
+	config := filepath.Join(p.dir, "reference.kubeconfig")
+	if err := os.WriteFile(config, fmt.Appendf(nil, kubeconfig, address), 0o600); err != nil {
+		return fmt.Errorf("write kubeconfig: %w", err)
+	}
+	fmt.Printf("reference %s  kubeconfig %s\n", address, config)
+	if !p.controllers {
+		return nil
+	}
+	if err := p.start("kube-controller-manager", filepath.Join(p.bin, "kube-controller-manager"), "--kubeconfig", config,
+		"--use-service-account-credentials", "--service-account-private-key-file", key, "--leader-elect=false", "--secure-port", "0"); err != nil {
+		return err
+	}
+	return p.start("kube-scheduler", filepath.Join(p.bin, "kube-scheduler"), "--kubeconfig", config, "--leader-elect=false", "--secure-port", "0")
+}
+
+func (p *plane) kuberow(binary string, port, nodes int, tokenFile string) error {
+	controllers := "-*"
+	if p.controllers {
+		controllers = "*"
+	}
+	data := filepath.Join(p.dir, "kuberow")
+	if err := p.start("kuberow", binary, "serve", "--data-dir", data, "--secure-port", fmt.Sprint(port), "--token-auth-file", tokenFile,
+		"--nodes", fmt.Sprint(nodes), "--container-runtime", "simulated", "--controllers="+controllers); err != nil {
+		return err
+	}
+	address := fmt.Sprintf("https://127.0.0.1:%d", port)
+	fmt.Printf("kuberow   %s  kubeconfig %s\n", address, filepath.Join(data, "kubeconfig"))
+	return wait(address)
+}
+
+// start runs a program with its output in a file of the directory.
+func (p *plane) start(name string, program string, args ...string) error {
+	log, err := os.Create(filepath.Join(p.dir, name+".log"))
+	if err != nil {
+		return fmt.Errorf("make log of %s: %w", name, err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	p.processes = append(p.processes, cmd)
+	return nil
+}
+
+// stop ends what was started, the last first.
+func (p *plane) stop() {
+	for i := len(p.processes) - 1; i >= 0; i-- {
+		cmd := p.processes[i]
+		cmd.Process.Signal(syscall.SIGTERM)
+		killer := time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+		cmd.Wait()
+		killer.Stop()
+	}
+}
+
+// wait returns when a server says that it is ready.
+func wait(address string) error {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := client.Get(address + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("status %d", resp.StatusCode)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("wait for %s: %w", address, err)
+		}
+	}
+}
+
+// writeKey makes the key that signs service account tokens.
+func writeKey(name string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("encode key: %w", err)
+	}
+	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	return nil
+}
