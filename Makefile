@@ -35,7 +35,7 @@ fault: ## 200 rounds of kill -9 under a write load, then the check
 
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (10s) each
-	@set -e; for pkg in ./api ./api/wire ./raftlog ./sqlstore; do \
+	@set -e; for pkg in ./api ./api/auth ./api/wire ./raftlog ./sqlstore; do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; done

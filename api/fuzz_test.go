@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"database/sql"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +15,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 
@@ -224,5 +227,24 @@ func FuzzPaths(f *testing.F) {
 		}
 		u := url.URL{Path: path, RawQuery: "dryRun=All"}
 		ask(t, s, method, u.String(), nil, "Content-Type", "application/json")
+	})
+}
+
+// FuzzProposals makes wishes of rows that any process may write: each is carried out or refused.
+func FuzzProposals(f *testing.F) {
+	s := fuzzServer(f)
+	for _, value := range []string{`{"data":{"a":"b"}}`, `{"metadata":null}`, `{"metadata":{"name":"other"}}`, `null`, `[]`, `{"apiVersion":"v2","kind":7}`, web} {
+		f.Add("/registry/configmaps/default/x", value)
+	}
+	f.Add("/registry/deployments/default/web", web)
+	f.Add("/registry/configmaps/../x", `{}`)
+	f.Add("/registry/events/default/a?b#c%2f", `{"apiVersion":"events.k8s.io/v1","metadata":{}}`)
+	f.Add("/registry/namespaces/", "")
+	f.Fuzz(func(t *testing.T, key, value string) {
+		err := s.CarryOut(t.Context(), key, sql.NullString{String: value, Valid: value != ""})
+		if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Code >= 500 &&
+			!slices.ContainsFunc(mistakes, func(text string) bool { return strings.Contains(err.Error(), text) }) {
+			t.Errorf("%q %q: %v", key, value, err)
+		}
 	})
 }

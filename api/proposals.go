@@ -197,6 +197,9 @@ func (p place) complete(body map[string]json.RawMessage, revision int64) ([]byte
 			return nil, fmt.Errorf("metadata is no JSON object: %w", err)
 		}
 	}
+	if metadata == nil { // the object says null
+		metadata = map[string]json.RawMessage{}
+	}
 	for field, said := range map[string]string{"name": p.name, "namespace": p.namespace} {
 		if _, there := metadata[field]; !there && said != "" {
 			metadata[field], _ = json.Marshal(said)

@@ -42,7 +42,7 @@ func (o objects) List(_ context.Context, gr schema.GroupResource, namespace stri
 	return out, nil
 }
 
-func testAccounts(t *testing.T, reader kinds.Reader, now *time.Time) *ServiceAccounts {
+func testAccounts(t testing.TB, reader kinds.Reader, now *time.Time) *ServiceAccounts {
 	t.Helper()
 	key, err := newKey(nil)
 	if err != nil {
