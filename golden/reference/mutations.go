@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -103,7 +104,9 @@ func mutations(object, full map[string]any) []mutation {
 			return
 		}
 		for _, w := range replacements(v) {
-			out = append(out, mutation{path: path, value: w})
+			if !reflect.DeepEqual(v, w) {
+				out = append(out, mutation{path: path, value: w})
+			}
 		}
 		out = append(out, mutation{path: path, remove: true})
 	})
