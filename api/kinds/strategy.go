@@ -29,7 +29,7 @@ type Strategy struct {
 	BeginUpdate func(r *Context, obj, old runtime.Object) error
 
 	// Validate and ValidateUpdate list what is wrong, in upstream's order and wording. Metadata is validated by
-	// api/rest (with ValidateName), before these.
+	// api/rest (with ValidateName and the Free rules below), before these. What is said twice is answered once.
 	Validate       func(r *Context, obj runtime.Object) field.ErrorList
 	ValidateUpdate func(r *Context, obj, old runtime.Object) field.ErrorList
 
@@ -65,6 +65,13 @@ type Strategy struct {
 	AllowCreateOnUpdate bool
 	// ForbidUnconditionalUpdate: an update without resourceVersion is refused.
 	ForbidUnconditionalUpdate bool
+
+	// FreeMeta: metadata is held only to what holds for every kind, and only when nothing else is wrong.
+	FreeMeta bool
+	// FreeFinalizers: a finalizer need not name its owner's domain.
+	FreeFinalizers bool
+	// FreeUpdate: an update's metadata is not held again to this kind's rules for a new object (its name rule for generateName).
+	FreeUpdate bool
 }
 
 // Related is one more write in the transaction of an object.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,9 +43,6 @@ func (o *op) create(obj runtime.Object) (row, error) {
 		return row{}, err
 	}
 	o.dedupeOwners(m, true)
-	if m.GetResourceVersion() != "" {
-		return row{}, errors.New("resourceVersion should not be set on objects to be created")
-	}
 	generated := m.GetName() == "" && m.GetGenerateName() != ""
 	if !generated {
 		return o.createOnce(obj, m)
@@ -75,6 +73,10 @@ func (o *op) createOnce(obj runtime.Object, m metav1.Object) (row, error) {
 
 // insert proposes the new object.
 func (o *op) insert(obj runtime.Object) (row, error) {
+	named, err := o.namedVersion(obj)
+	if err != nil {
+		return row{}, err
+	}
 	put, err := o.rest.put(&o.Context, o.Resource, obj)
 	if err != nil {
 		return row{}, err
@@ -86,7 +88,7 @@ func (o *op) insert(obj runtime.Object) (row, error) {
 			}
 			return row{}, err
 		}
-		return unwritten(put, 0, obj), nil
+		return unwritten(put, named, obj), nil
 	}
 	ops, compares, err := o.related(obj, nil)
 	if err != nil {
@@ -106,6 +108,23 @@ func (o *op) insert(obj runtime.Object) (row, error) {
 		return row{}, o.alreadyExists(&res.Current[0])
 	}
 	return row{}, o.takenMeanwhile()
+}
+
+// namedVersion is the resourceVersion that a client gave a new object. It is refused
+// where it reads as one, and only when the object would be written: upstream's storage looks, not its handler.
+func (o *op) namedVersion(obj runtime.Object) (int64, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return 0, fmt.Errorf("create %s: %w", o.Resource.Name, err)
+	}
+	version, err := strconv.ParseInt(m.GetResourceVersion(), 10, 64)
+	if err != nil || version == 0 {
+		return 0, nil
+	}
+	if !o.DryRun {
+		return 0, errors.New("resourceVersion should not be set on objects to be created")
+	}
+	return version, nil
 }
 
 // alreadyExists is the 409 of a create, which says more when the object is on its way out.

@@ -2,18 +2,15 @@ package rest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kuberow/api/admission"
 )
@@ -76,12 +73,15 @@ func (o *op) prepareCreate(obj runtime.Object) error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", o.Resource.Name, err)
 	}
-	errs := o.validateMeta(m)
+	errs := o.kindMeta(m)
 	if s.Validate != nil {
 		errs = append(errs, s.Validate(&o.Context, obj)...)
 	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(o.Resource.Hub.GVK.GroupKind(), m.GetName(), errs)
+	if len(errs) == 0 {
+		errs = o.anyMeta(m)
+	}
+	if err := o.invalid(m.GetName(), errs); err != nil {
+		return err
 	}
 	if s.Warnings != nil {
 		o.warnAll(s.Warnings(&o.Context, obj, nil))
@@ -114,13 +114,13 @@ func (o *op) prepareUpdate(obj, old runtime.Object) error {
 			return err
 		}
 	}
-	errs := o.validateMeta(m)
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, before, field.NewPath("metadata"))...)
+	errs := append(o.anyMeta(m), validation.ValidateObjectMetaAccessorUpdate(m, before, metadata)...)
+	errs = append(errs, o.updatedMeta(m)...)
 	if s.ValidateUpdate != nil {
 		errs = append(errs, s.ValidateUpdate(&o.Context, obj, old)...)
 	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(o.Resource.Hub.GVK.GroupKind(), m.GetName(), errs)
+	if err := o.invalid(m.GetName(), errs); err != nil {
+		return err
 	}
 	if s.Warnings != nil {
 		o.warnAll(s.Warnings(&o.Context, obj, old))
@@ -145,57 +145,6 @@ func keepSystemMeta(m, before metav1.Object) {
 	if g := before.GetDeletionGracePeriodSeconds(); g != nil && m.GetDeletionGracePeriodSeconds() == nil {
 		m.SetDeletionGracePeriodSeconds(g)
 	}
-	m.SetSelfLink("")
-}
-
-// sortMaps orders what is wrong with labels and annotations, which upstream tells in the
-// random order of a map: the same request gets the same answer each time.
-func sortMaps(errs field.ErrorList, meta *field.Path) {
-	for _, part := range []*field.Path{meta.Child("labels"), meta.Child("annotations")} {
-		first := slices.IndexFunc(errs, func(e *field.Error) bool { return e.Field == part.String() })
-		if first < 0 {
-			continue
-		}
-		last := first
-		for last < len(errs) && errs[last].Field == part.String() {
-			last++
-		}
-		slices.SortStableFunc(errs[first:last], func(a, b *field.Error) int {
-			return strings.Compare(fmt.Sprint(a.BadValue), fmt.Sprint(b.BadValue))
-		})
-	}
-}
-
-// validateMeta checks metadata as every kind's validation begins.
-func (o *op) validateMeta(m metav1.Object) field.ErrorList {
-	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
-	if s := o.Resource.Strategy; s != nil && s.ValidateName != nil {
-		name = s.ValidateName
-	}
-	p := field.NewPath("metadata")
-	errs := validation.ValidateObjectMetaAccessor(m, o.Resource.Namespaced, name, p)
-	sortMaps(errs, p)
-	if !o.Resource.Custom {
-		errs = append(errs, finalizerNames(m, p.Child("finalizers"))...)
-	}
-	if len(errs) == 0 && m.GetName() != "" {
-		for _, text := range path.IsValidPathSegmentName(m.GetName()) {
-			errs = append(errs, field.Invalid(p.Child("name"), m.GetName(), text))
-		}
-	}
-	return errs
-}
-
-// finalizerNames wants a finalizer to name its owner's domain, but for the three that are Kubernetes' own.
-func finalizerNames(m metav1.Object, p *field.Path) (errs field.ErrorList) {
-	for i, f := range m.GetFinalizers() {
-		switch {
-		case strings.Contains(f, "/"), f == "kubernetes", f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents:
-		default:
-			errs = append(errs, field.Invalid(p.Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
-		}
-	}
-	return errs
 }
 
 // systemMeta gives a new object what the server decides: uid, creationTimestamp, a generated name.

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -104,17 +106,30 @@ func (o *op) updateOnce(apply change, current *row, uid types.UID) (res row, aga
 
 // checkVersion is optimistic concurrency: the version the client saw must be the current one.
 func (o *op) checkVersion(m, before metav1.Object) error {
-	switch rv := m.GetResourceVersion(); {
-	case rv == "" && o.strategy.ForbidUnconditionalUpdate, rv == "0" && o.strategy.ForbidUnconditionalUpdate:
-		return apierrors.NewInvalid(o.Resource.Hub.GVK.GroupKind(), o.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata").Child("resourceVersion"), 0, "must be specified for an update")})
-	case rv == "", rv == "0":
+	version, err := parseVersion(m.GetResourceVersion())
+	switch {
+	case err != nil:
+		return err
+	case version == 0 && o.strategy.ForbidUnconditionalUpdate:
+		kind := schema.GroupKind{Group: o.Resource.Group, Kind: o.Resource.Name}
+		return apierrors.NewInvalid(kind, o.Name, field.ErrorList{
+			field.Invalid(metadata.Child("resourceVersion"), 0, "must be specified for an update")})
+	case version == 0:
 		m.SetResourceVersion(before.GetResourceVersion())
 		return nil
-	case rv != before.GetResourceVersion():
+	case strconv.FormatUint(version, 10) != before.GetResourceVersion():
 		return o.modified()
 	}
 	return nil
+}
+
+// parseVersion reads a resourceVersion; none is 0. What does not read as one is a 500 in
+// upstream's storage, whose words these are.
+func parseVersion(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(text, 10, 64)
 }
 
 // replace proposes the changed object on the condition that current is still current.

@@ -38,6 +38,7 @@ func mutatingPolicies() *kinds.Resource {
 				return warnStatic(obj.Name)
 			},
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
 		}.Strategy(),
 	}
 }

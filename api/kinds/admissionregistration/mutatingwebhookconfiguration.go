@@ -34,6 +34,7 @@ func mutatingWebhooks() *kinds.Resource {
 				return warnStatic(obj.Name)
 			},
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
 		}.Strategy(),
 	}
 }

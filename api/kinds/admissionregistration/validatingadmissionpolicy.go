@@ -52,6 +52,7 @@ func validatingPolicies() *kinds.Resource {
 			return warnStatic(obj.Name)
 		},
 		ForbidUnconditionalUpdate: true,
+		FreeFinalizers:            true,
 	}
 	status := common.Typed[validatingPolicy, *validatingPolicy]{
 		ResetFields: []string{"metadata", "spec"},
@@ -63,6 +64,7 @@ func validatingPolicies() *kinds.Resource {
 			return validatePolicyStatus(&obj.Status, field.NewPath("status"))
 		},
 		ForbidUnconditionalUpdate: true,
+		FreeFinalizers:            true,
 	}
 	return &kinds.Resource{
 		Group: gvk.Group, Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: gvk.Kind,

@@ -35,6 +35,7 @@ func validatingPolicyBindings() *kinds.Resource {
 				return warnStatic(obj.Name)
 			},
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
 		}.Strategy(),
 	}
 }

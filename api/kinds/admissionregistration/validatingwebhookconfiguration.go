@@ -34,6 +34,7 @@ func validatingWebhooks() *kinds.Resource {
 				return warnStatic(obj.Name)
 			},
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
 		}.Strategy(),
 	}
 }

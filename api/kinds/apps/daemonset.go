@@ -34,6 +34,7 @@ func daemonSets() *kinds.Resource {
 			setTemplateGeneration(d, generation)
 		},
 		Validate:       validateDaemonSet,
+		FreeUpdate:     true,
 		ValidateUpdate: validateDaemonSetUpdate,
 		Warnings: func(_ *kinds.Context, d, old *appsv1.DaemonSet) []string {
 			path := field.NewPath("spec", "template")

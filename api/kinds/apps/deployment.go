@@ -26,6 +26,7 @@ func deployments() *kinds.Resource {
 			common.BumpGeneration(d, old, changed)
 		},
 		Validate:       validateDeployment,
+		FreeUpdate:     true,
 		ValidateUpdate: validateDeploymentUpdate,
 		Warnings: func(_ *kinds.Context, d, old *appsv1.Deployment) []string {
 			path := field.NewPath("spec", "template")

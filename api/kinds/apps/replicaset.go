@@ -26,6 +26,7 @@ func replicaSets() *kinds.Resource {
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validateReplicaSet,
+		FreeUpdate:       true,
 		ValidateUpdate:   validateReplicaSetUpdate,
 		Warnings: func(_ *kinds.Context, s, old *appsv1.ReplicaSet) []string {
 			path := field.NewPath("spec", "template")

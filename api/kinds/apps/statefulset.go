@@ -23,6 +23,7 @@ func statefulSets() *kinds.Resource {
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validateStatefulSet,
+		FreeUpdate:       true,
 		ValidateUpdate:   validateStatefulSetUpdate,
 		Warnings:         statefulSetWarnings,
 		ValidateName:     common.NameLabel,

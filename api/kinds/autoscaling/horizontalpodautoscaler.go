@@ -27,6 +27,7 @@ func Resources() []*kinds.Resource {
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validate,
+		FreeUpdate:       true,
 		ValidateUpdate:   validateUpdate,
 		ResetFields:      []string{"status"},
 	}

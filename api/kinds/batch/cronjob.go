@@ -45,6 +45,7 @@ func cronJobs() *kinds.Resource {
 			}
 			return all
 		},
+		FreeUpdate: true,
 		ValidateUpdate: func(_ *kinds.Context, c, old *batchv1.CronJob) field.ErrorList {
 			return cronJobSpec(&c.Spec, &old.Spec)
 		},
@@ -54,6 +55,7 @@ func cronJobs() *kinds.Resource {
 	status := strategy
 	status.PrepareForUpdate = parts.PrepareStatus
 	status.ValidateUpdate = nil
+	status.FreeFinalizers = true
 	status.Warnings = nil
 	status.ResetFields = []string{"spec"}
 	v := common.Version[batchv1.CronJob, batchv1.CronJobList](gvk("CronJob"))

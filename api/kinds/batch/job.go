@@ -48,6 +48,7 @@ func jobs() *kinds.Resource {
 			parts.PrepareForUpdate(r, j, old)
 		},
 		Validate:       validateJob,
+		FreeUpdate:     true,
 		ValidateUpdate: validateJobUpdate,
 		Warnings:       jobWarnings,
 		FieldNames:     []string{"status.successful"},

@@ -37,6 +37,9 @@ type Typed[T any, P pointer[T]] struct {
 	ResetFields               []string
 	AllowCreateOnUpdate       bool
 	ForbidUnconditionalUpdate bool
+	FreeMeta                  bool
+	FreeFinalizers            bool
+	FreeUpdate                bool
 }
 
 // Strategy gives the untyped form that the registry holds.
@@ -44,6 +47,7 @@ func (t Typed[T, P]) Strategy() *kinds.Strategy {
 	s := &kinds.Strategy{
 		ValidateName: t.ValidateName, FieldNames: t.FieldNames, ResetFields: t.ResetFields,
 		AllowCreateOnUpdate: t.AllowCreateOnUpdate, ForbidUnconditionalUpdate: t.ForbidUnconditionalUpdate,
+		FreeMeta: t.FreeMeta, FreeFinalizers: t.FreeFinalizers, FreeUpdate: t.FreeUpdate,
 		Default: one[T, P](t.Default), Canonicalize: one[T, P](t.Canonicalize),
 	}
 	t.addPrepare(s)
@@ -77,31 +81,14 @@ func (t Typed[T, P]) addPrepare(s *kinds.Strategy) {
 
 func (t Typed[T, P]) addValidate(s *kinds.Strategy) {
 	if f := t.Validate; f != nil {
-		s.Validate = func(r *kinds.Context, obj runtime.Object) field.ErrorList { return once(f(r, obj.(P))) }
+		s.Validate = func(r *kinds.Context, obj runtime.Object) field.ErrorList { return f(r, obj.(P)) }
 	}
 	if f := t.ValidateUpdate; f != nil {
-		s.ValidateUpdate = func(r *kinds.Context, obj, old runtime.Object) field.ErrorList { return once(f(r, obj.(P), old.(P))) }
+		s.ValidateUpdate = func(r *kinds.Context, obj, old runtime.Object) field.ErrorList { return f(r, obj.(P), old.(P)) }
 	}
 	if f := t.Warnings; f != nil {
 		s.Warnings = func(r *kinds.Context, obj, old runtime.Object) []string { return f(r, obj.(P), maybe[T, P](old)) }
 	}
-}
-
-// once drops a fault that is said a second time in the same words: two rules of a kind may find
-// the same thing, and upstream's answers name it once.
-func once(all field.ErrorList) field.ErrorList {
-	if len(all) < 2 {
-		return all
-	}
-	said := make(map[string]bool, len(all))
-	out := all[:0]
-	for _, e := range all {
-		if text := e.Error(); !said[text] {
-			said[text] = true
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 func (t Typed[T, P]) addDelete(s *kinds.Strategy) {

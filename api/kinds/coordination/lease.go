@@ -29,6 +29,8 @@ func leases() *kinds.Resource {
 			},
 			AllowCreateOnUpdate:       true,
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
+			FreeUpdate:                true,
 		}.Strategy(),
 	}
 }

@@ -36,6 +36,7 @@ func eventStrategy() *kinds.Strategy {
 		Fields:              eventgroup.Fields, // both groups select in one index
 		FieldNames:          eventFieldNames(),
 		AllowCreateOnUpdate: true,
+		FreeMeta:            true,
 	}.Strategy()
 }
 

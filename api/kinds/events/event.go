@@ -24,6 +24,7 @@ func eventResource() *kinds.Resource {
 		TTL:         func(c *kinds.Cluster) time.Duration { return c.EventTTL },
 		Strategy: common.Typed[corev1.Event, *corev1.Event]{
 			Validate:       validateCreate,
+			FreeUpdate:     true,
 			ValidateUpdate: validateUpdate,
 			Fields:         Fields,
 			FieldNames: []string{"reason", "regarding.apiVersion", "regarding.fieldPath", "regarding.kind", "regarding.name",

@@ -27,6 +27,7 @@ func networkPolicies() *kinds.Resource {
 			Validate: func(_ *kinds.Context, obj *networkingv1.NetworkPolicy) field.ErrorList {
 				return validatePolicy(&obj.Spec, policyOptions{})
 			},
+			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, obj, old *networkingv1.NetworkPolicy) field.ErrorList {
 				return validatePolicy(&obj.Spec, policyOptionsFor(old))
 			},

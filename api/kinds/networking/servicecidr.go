@@ -25,6 +25,7 @@ func serviceCIDRs() *kinds.Resource {
 		Validate: func(_ *kinds.Context, obj *networkingv1.ServiceCIDR) field.ErrorList {
 			return validateCIDRs(&obj.Spec)
 		},
+		FreeUpdate: true,
 		ValidateUpdate: func(_ *kinds.Context, obj, old *networkingv1.ServiceCIDR) field.ErrorList {
 			return validateCIDRsUpdate(&obj.Spec, &old.Spec)
 		},

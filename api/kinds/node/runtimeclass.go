@@ -34,6 +34,7 @@ func runtimeClasses() *kinds.Resource {
 			},
 			AllowCreateOnUpdate:       true,
 			ForbidUnconditionalUpdate: true,
+			FreeFinalizers:            true,
 		}.Strategy(),
 	}
 }

@@ -20,6 +20,7 @@ func Resources() []*kinds.Resource {
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validate,
+		FreeMeta:         true,
 		ValidateUpdate: func(r *kinds.Context, b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 			return validate(r, b)
 		},

@@ -24,7 +24,8 @@ func deviceClasses() *kinds.Resource {
 			PrepareForUpdate: func(_ *kinds.Context, obj, old *resourcev1.DeviceClass) {
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 			},
-			Validate: func(_ *kinds.Context, obj *resourcev1.DeviceClass) field.ErrorList { return validateClass(&obj.Spec) },
+			Validate:   func(_ *kinds.Context, obj *resourcev1.DeviceClass) field.ErrorList { return validateClass(&obj.Spec) },
+			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, obj, _ *resourcev1.DeviceClass) field.ErrorList {
 				return validateClass(&obj.Spec)
 			},

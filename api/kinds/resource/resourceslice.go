@@ -31,7 +31,8 @@ func resourceSlices() *kinds.Resource {
 				stampAll(r, obj)
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 			},
-			Validate: func(_ *kinds.Context, obj *slice) field.ErrorList { return validateSlice(&obj.Spec, nil) },
+			Validate:   func(_ *kinds.Context, obj *slice) field.ErrorList { return validateSlice(&obj.Spec, nil) },
+			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, obj, old *slice) field.ErrorList {
 				return validateSlice(&obj.Spec, &old.Spec)
 			},

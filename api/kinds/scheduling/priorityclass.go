@@ -37,6 +37,7 @@ func Resources() []*kinds.Resource {
 			},
 			PrepareForCreate: func(_ *kinds.Context, o *schedulingv1.PriorityClass) { o.Generation = 1 },
 			Validate:         validate,
+			FreeUpdate:       true,
 			ValidateUpdate:   validateUpdate,
 		}.Strategy(),
 	}}

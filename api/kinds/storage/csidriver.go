@@ -37,6 +37,7 @@ func csiDrivers() *kinds.Resource {
 			},
 			Warnings:                  csiDriverWarnings,
 			ForbidUnconditionalUpdate: true,
+			FreeUpdate:                true,
 		}.Strategy(),
 	}
 }
