@@ -67,7 +67,7 @@ func (c converter) structured(in runtime.Object) (runtime.Object, error) {
 		return nil, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", gvk, err)
 	}
 	out.GetObjectKind().SetGroupVersionKind(gvk)
 	return out, nil

@@ -221,7 +221,8 @@ func (o *op) stamp(live, obj runtime.Object) {
 	}
 	now := metav1.NewTime(o.Now.UTC())
 	for i := range entries {
-		if before := old[entryKey(&entries[i])]; before == nil || !before.Equal(entries[i].Time) {
+		// An apply that changes only who owns what leaves its entry without a time.
+		if before := old[entryKey(&entries[i])]; entries[i].Time != nil && !before.Equal(entries[i].Time) {
 			entries[i].Time = &now
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
 	"kuberow/api/wire"
@@ -136,16 +139,11 @@ func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	obj := p.Version.New()
-	if p.strict() {
-		more, decodeErr := strictInto(text, obj)
-		strictErrs, err = append(strictErrs, more...), decodeErr
-	} else {
-		err = wire.DecodeStored(text, obj)
-	}
+	obj, more, err := p.decodePatched(text)
 	if err != nil {
 		return nil, invalidPatch(string(text), err)
 	}
+	strictErrs = append(strictErrs, more...)
 	if p.Version.Prune != nil {
 		for _, name := range p.Version.Prune(obj) {
 			strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", name))
@@ -154,12 +152,29 @@ func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
 	return obj, p.leftOver(string(text), strictErrs)
 }
 
-// strictInto decodes and lists unknown and duplicate fields.
-func strictInto(text []byte, obj runtime.Object) ([]error, error) {
-	if _, ok := obj.(runtime.Unstructured); ok {
-		return nil, wire.DecodeStored(text, obj)
+// decodePatched reads a patched object. Without an apiVersion upstream fills its internal
+// type, none of whose fields has the name that the text gives it: what is left is empty.
+func (p *patcher) decodePatched(text []byte) (obj runtime.Object, strictErrs []error, err error) {
+	var found map[string]any
+	if err := json.Unmarshal(text, &found); err == nil && found != nil && found["apiVersion"] == nil && !p.Resource.Custom {
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if name != "kind" && name != "apiVersion" {
+				strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", name))
+			}
+		}
+		return p.Version.New(), strictErrs, nil
 	}
-	return kjson.UnmarshalStrict(text, obj)
+	return wire.DecodeJSON(text, p.patchedTarget(), p.strict())
+}
+
+// patchedTarget is what a patched text should hold: the kind, under any of the
+// names that a group version gives it or gave it once.
+func (p *patcher) patchedTarget() wire.Target {
+	t := p.target()
+	t.Also = func(gvk schema.GroupVersionKind) bool {
+		return gvk.Kind == t.GVK.Kind && clientscheme.Scheme.Recognizes(gvk)
+	}
+	return t
 }
 
 // leftOver warns of or refuses what strict decoding complained about.

@@ -41,17 +41,29 @@ func Decode(body []byte, mediaType string, t Target, strict bool) (obj runtime.O
 		d = json.NewSerializerWithOptions(json.DefaultMetaFactory, c, nil,
 			json.SerializerOptions{Yaml: mediaType == YAML, Strict: strict})
 	}
-	obj, gvk, err := d.Decode(body, &t.GVK, nil)
-	if s, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
-		return obj, s.Errors(), nil
-	}
+	obj, gvk, strictErrs, err := decode(d, body, t)
 	if other, ok := err.(*otherVersion); ok {
 		return nil, nil, apierrors.NewBadRequest(other.Error())
 	}
 	if err != nil {
 		return nil, nil, Unreadable(err, t.GVK.Kind, gvk, body)
 	}
-	return obj, nil, nil
+	return obj, strictErrs, nil
+}
+
+// DecodeJSON is Decode for a text that the server made (a patched object): its error is the decoder's own.
+func DecodeJSON(text []byte, t Target, strict bool) (obj runtime.Object, strictErrs []error, err error) {
+	d := json.NewSerializerWithOptions(json.DefaultMetaFactory, creater{t}, nil, json.SerializerOptions{Strict: strict})
+	obj, _, strictErrs, err = decode(d, text, t)
+	return obj, strictErrs, err
+}
+
+func decode(d runtime.Decoder, body []byte, t Target) (obj runtime.Object, gvk *schema.GroupVersionKind, strictErrs []error, err error) {
+	obj, gvk, err = d.Decode(body, &t.GVK, nil)
+	if s, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
+		return obj, gvk, s.Errors(), nil
+	}
+	return obj, gvk, nil, err
 }
 
 // Unreadable is the 400 for a body that cannot be an object of the kind.
