@@ -264,8 +264,12 @@ func (c *call) target() wire.Target {
 	return t
 }
 
-// known tells whether any resource serves the kind.
+// known tells whether any resource serves the kind, or lists of it.
 func (r *REST) known(gvk schema.GroupVersionKind) bool {
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	if gvk.Kind == "" {
+		return gvk.GroupVersion() == schema.GroupVersion{Version: "v1"} // a List of anything
+	}
 	for _, res := range r.Registry.All() {
 		for _, v := range res.Versions {
 			if v.GVK == gvk {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kuberow/api/kinds"
+	"kuberow/api/wire"
 	"kuberow/sqlstore"
 )
 
@@ -74,6 +75,7 @@ func (r *REST) put(c *kinds.Context, res *kinds.Resource, obj runtime.Object) (s
 	}
 	m.SetManagedFields(nil)
 	m.SetResourceVersion("")
+	wire.Normalize(obj)
 	obj.GetObjectKind().SetGroupVersionKind(res.Hub.GVK)
 	if op.Value, err = json.Marshal(obj); err != nil {
 		return op, fmt.Errorf("encode %s: %w", op.Key, err)

@@ -115,6 +115,7 @@ func decodeDeleteOptions(body []byte, mediaType string) (*metav1.DeleteOptions, 
 		GVK:  metaV1.WithKind("DeleteOptions"),
 		New:  func() runtime.Object { return &metav1.DeleteOptions{} },
 		Also: func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "DeleteOptions" },
+		Bare: true,
 	}
 	obj, _, err := wire.Decode(body, mediaType, target, false)
 	if err != nil {

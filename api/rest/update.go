@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,7 +49,7 @@ func (o *op) update(apply change, mayCreate bool, uid types.UID) (res row, creat
 			res, again, err = o.updateOnce(apply, &current, uid)
 		} else {
 			created = true
-			res, again, err = o.createByUpdate(apply)
+			res, again, err = o.createByUpdate(apply, uid)
 		}
 		if !again {
 			return res, created, err
@@ -171,9 +172,12 @@ func is(kv *sqlstore.KV) sqlstore.Compare {
 }
 
 // createByUpdate is a PUT or an apply of a name that does not exist.
-func (o *op) createByUpdate(apply change) (res row, again bool, err error) {
+func (o *op) createByUpdate(apply change, uid types.UID) (res row, again bool, err error) {
 	if err := o.authorize("create"); err != nil {
 		return row{}, false, err
+	}
+	if uid != "" {
+		return row{}, false, o.wrongUID(uid, "")
 	}
 	obj, tracked, err := apply(nil)
 	if err != nil {
@@ -190,9 +194,10 @@ func (o *op) createByUpdate(apply change) (res row, again bool, err error) {
 		return row{}, false, err
 	}
 	o.dedupeOwners(m, true)
-	if rv := m.GetResourceVersion(); rv != "" && rv != "0" {
-		return row{}, false, o.modified()
+	if _, err := parseVersion(m.GetResourceVersion()); err != nil { // one that can be read is ignored
+		return row{}, false, err
 	}
+	m.SetResourceVersion("")
 	wipeSystemMeta(m)
 	if err := o.checkNamespace(m); err != nil {
 		return row{}, false, err
@@ -224,11 +229,16 @@ func (o *op) removeAfterUpdate(obj runtime.Object, current *row) (res row, again
 	return answer, again, err
 }
 
-// wrongUID is the 409 of an update meant for another object of that name.
+// wrongUID is the 409 of an update meant for another object of that name. A dry run does not
+// get as far as the part of upstream's storage that knows where keys begin.
 func (o *op) wrongUID(want, have types.UID) error {
+	key := o.key()
+	if o.DryRun {
+		key = strings.TrimPrefix(key, "/registry")
+	}
 	return apierrors.NewConflict(o.groupResource(), o.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
-		o.key(), want, have))
+		key, want, have))
 }
 
 // keepTimes keeps the old managedFields when only their times differ and the

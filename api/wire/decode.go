@@ -26,6 +26,8 @@ type Target struct {
 	// Also tells of other names of the same kind: every group version has its
 	// DeleteOptions, and all are one type.
 	Also func(schema.GroupVersionKind) bool
+	// Bare: an error is answered as it is, without saying what the body should have been.
+	Bare bool
 }
 
 // Decode reads body into a new object of the target's kind. With strict it
@@ -45,7 +47,10 @@ func Decode(body []byte, mediaType string, t Target, strict bool) (obj runtime.O
 	if other, ok := err.(*otherVersion); ok {
 		return nil, nil, apierrors.NewBadRequest(other.Error())
 	}
-	if err != nil {
+	switch {
+	case err != nil && t.Bare:
+		return nil, nil, apierrors.NewBadRequest(err.Error())
+	case err != nil:
 		return nil, nil, Unreadable(err, t.GVK.Kind, gvk, body)
 	}
 	return obj, strictErrs, nil
