@@ -26,6 +26,7 @@ func All(o Options) []Controller {
 		CertificateApproving(),
 		CertificateCleaner(),
 		NodeLifecycle(),
+		NodeTTL(),
 		TaintEviction(),
 		PodGC(),
 		Job(),
@@ -39,5 +40,6 @@ func All(o Options) []Controller {
 		VolumeBinder(),
 		ClaimProtection(),
 		VolumeProtection(),
+		ServiceCIDR(),
 	}
 }

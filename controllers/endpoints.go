@@ -203,6 +203,9 @@ func dumpHash(v any) []byte {
 	return []byte(hex.EncodeToString(h.Sum(nil)))
 }
 
+// portsByHash is the order that ports come in.
+func portsByHash(a, b corev1.EndpointPort) int { return bytes.Compare(dumpHash(a), dumpHash(b)) }
+
 // cutSubsets keeps what an Endpoints may hold, ready addresses first.
 func cutSubsets(subsets []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
 	total, ready := 0, 0

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -80,8 +81,7 @@ func mirrorGroups(e *corev1.Endpoints) map[string]*sliceGroup {
 	for i := range e.Subsets {
 		subset := &e.Subsets[i]
 		var ports []discoveryv1.EndpointPort
-		for j := range subset.Ports {
-			p := subset.Ports[j]
+		for _, p := range slices.SortedFunc(slices.Values(subset.Ports), portsByHash) {
 			ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol})
 		}
 		put := func(a corev1.EndpointAddress, ready bool) {

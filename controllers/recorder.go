@@ -136,7 +136,8 @@ func (r *recorder) count(e *Event, now time.Time) *entry {
 	source := strings.Join([]string{e.Component, e.Host, e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name,
 		string(e.Regarding.UID), e.Regarding.APIVersion, e.Type}, "\x00")
 	message, key := e.Message, strings.Join([]string{source, e.Regarding.FieldPath, e.Reason, e.Message}, "\x00")
-	if r.similar(source+"\x00"+e.Reason, e.Message, now) {
+	combined := r.similar(source+"\x00"+e.Reason, e.Message, now)
+	if combined {
 		message, key = "(combined from similar events): "+e.Message, source+"\x00"+e.Reason
 	}
 	t := metav1.NewTime(now)
@@ -155,7 +156,9 @@ func (r *recorder) count(e *Event, now time.Time) *entry {
 	en.event = r.object(e, now)
 	en.event.Message = message
 	en.event.Source = corev1.EventSource{Component: e.Component, Host: e.Host}
-	en.event.ReportingController, en.event.ReportingInstance = e.Component, e.Host
+	if !combined { // client-go leaves these out of what it combines
+		en.event.ReportingController, en.event.ReportingInstance = e.Component, e.Host
+	}
 	en.event.FirstTimestamp, en.event.LastTimestamp, en.event.Count = t, t, 1
 	r.seen.Add(key, en)
 	if !r.allow(source, now) {

@@ -79,6 +79,9 @@ func TestSimilarEventsAreCombinedAndFloodsDropped(t *testing.T) {
 	if !strings.HasPrefix(last.Message, "(combined from similar events): ") || last.Count != 16 {
 		t.Errorf("the combined one: %q counts %d, want 16: the source had 25 events to spend", last.Message, last.Count)
 	}
+	if events[8].ReportingController != "test" || last.ReportingController != "" {
+		t.Errorf("reported by %q and, combined, by %q", events[8].ReportingController, last.ReportingController)
+	}
 }
 
 func TestSchedulerEventsBecomeASeries(t *testing.T) {

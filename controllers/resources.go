@@ -32,6 +32,8 @@ var (
 	APIServices               = schema.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	FlowSchemas               = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}
 	PriorityLevels            = schema.GroupResource{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations"}
+	ServiceCIDRs              = schema.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}
+	IPAddresses               = schema.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
 	SigningRequests           = schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	StorageClasses            = schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
 	CSINodes                  = schema.GroupResource{Group: "storage.k8s.io", Resource: "csinodes"}

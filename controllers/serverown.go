@@ -17,6 +17,7 @@ func ServerOwn(keep func() []Kept) []Controller {
 	return []Controller{
 		DefinitionNames(),
 		DefinitionFinalizer(),
+		APIServiceRegistration(),
 		APIServiceAvailability(),
 		FlowSchemaStatus(),
 		Keeper(keep),
