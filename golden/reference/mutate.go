@@ -87,7 +87,7 @@ func (r *runner) object(base map[string]any, ways []string) error {
 	full := r.populated(base)
 	if slices.Contains(ways, "create") {
 		for _, m := range mutations(base, full) {
-			r.try(exchange{ID: "create", Method: "POST", Path: collection + "?dryRun=All"}, base, base, m)
+			r.try(exchange{ID: "create", Method: "POST", Path: collection + "?dryRun=All"}, base, base, m, m)
 		}
 	}
 	if !slices.ContainsFunc(ways, func(w string) bool { return w != "create" }) {
@@ -112,22 +112,22 @@ func (r *runner) object(base map[string]any, ways []string) error {
 		own = live
 	}
 	path := collection + "/" + text(meta(live), "name")
+	if status, ok := base["status"]; ok && k.status {
+		// A create takes no status, so the base's is written after it.
+		live, own = r.withStatus(k.name, path, status, live, own)
+	}
 	for _, way := range ways {
 		switch way {
 		case "update":
-			for _, m := range mutations(live, full) {
-				r.try(exchange{ID: way, Method: "PUT", Path: path + "?dryRun=All"}, live, own, m)
-			}
+			r.each(exchange{ID: way, Method: "PUT", Path: path + "?dryRun=All"}, live, own, full)
 		case "status":
 			if k.status {
-				for _, m := range mutations(live, full) {
-					r.try(exchange{ID: way, Method: "PUT", Path: path + "/status?dryRun=All"}, live, own, m)
-				}
+				r.each(exchange{ID: way, Method: "PUT", Path: path + "/status?dryRun=All"}, live, own, full)
 			}
 		case "apply":
 			x := exchange{ID: way, Method: "PATCH", Path: path + "?dryRun=All&fieldManager=mutate&force=true", Headers: map[string]string{"Content-Type": "application/apply-patch+yaml"}}
 			for _, m := range mutations(base, full) {
-				r.try(x, base, base, m)
+				r.try(x, base, base, m, m)
 			}
 		}
 	}
@@ -139,13 +139,48 @@ func (r *runner) object(base map[string]any, ways []string) error {
 	return err
 }
 
+// withStatus writes a status to the living object of both servers, and returns what they now hold.
+func (r *runner) withStatus(kind, path string, status any, live, own map[string]any) (map[string]any, map[string]any) {
+	put := mutation{path: []any{"status"}, value: status}
+	var answers [2]answer
+	for i, s := range []*server{r.reference, r.own} {
+		object := []map[string]any{live, own}[i]
+		var err error
+		if answers[i], err = s.send(exchange{ID: "base status", Method: "PUT", Path: path + "/status", Body: encode(put.apply(object))}); err != nil {
+			fmt.Println(err)
+			return live, own
+		}
+	}
+	r.note("base status", kind, put, compare(answers[0], answers[1]))
+	want, ok1 := answers[0].body.(map[string]any)
+	got, ok2 := answers[1].body.(map[string]any)
+	if answers[0].status != 200 || answers[1].status != 200 || !ok1 || !ok2 {
+		fmt.Printf("base status of %s is refused: %d %s | %d %s\n", kind, answers[0].status, gist(answers[0].body), answers[1].status, gist(answers[1].body))
+		return live, own
+	}
+	return want, got
+}
+
+// each makes every change to the living object of both servers. A value may carry what
+// differs between them, such as a uid in a label, so each side's changes are made from its own.
+func (r *runner) each(x exchange, live, own, full map[string]any) {
+	wants, gots := mutations(live, full), mutations(own, full)
+	for i, m := range wants {
+		if len(gots) != len(wants) || gots[i].place() != m.place() {
+			r.try(x, live, own, m, m)
+			continue
+		}
+		r.try(x, live, own, m, gots[i])
+	}
+}
+
 // try sends an object with one change to both servers; each gets its own living object.
-func (r *runner) try(x exchange, want, got map[string]any, m mutation) {
+func (r *runner) try(x exchange, want, got map[string]any, m, mine mutation) {
 	if r.only != nil && !r.only.MatchString(m.String()) {
 		return
 	}
 	wx, gx := x, x
-	wx.Body, gx.Body = encode(m.apply(want)), encode(m.apply(got))
+	wx.Body, gx.Body = encode(m.apply(want)), encode(mine.apply(got))
 	w, err := r.reference.send(wx)
 	if err != nil {
 		fmt.Println(err)

@@ -44,6 +44,26 @@ func TestJobSelectsItsOwnPods(t *testing.T) {
 	}
 }
 
+// A Job that has no labels shares those of its template, the generated ones too; one that has labels keeps to them.
+func TestJobLabels(t *testing.T) {
+	for _, c := range []struct {
+		own, template map[string]string
+		want          int
+	}{
+		{nil, map[string]string{"app": "a"}, 5},
+		{map[string]string{"app": "a"}, map[string]string{"app": "a"}, 1},
+	} {
+		j := exampleJob()
+		j.Labels, j.Spec.Template.Labels = c.own, c.template
+		if faults := kindtest.Create(new(kindtest.Cluster).Context(), jobs().Strategy, j); faults != nil {
+			t.Fatal(faults)
+		}
+		if len(j.Labels) != c.want || len(j.Spec.Template.Labels) != 5 {
+			t.Errorf("got %v, template %v", j.Labels, j.Spec.Template.Labels)
+		}
+	}
+}
+
 func TestJobDefaults(t *testing.T) {
 	j := exampleJob()
 	jobs().Strategy.Default(j)

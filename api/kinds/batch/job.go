@@ -35,9 +35,6 @@ func jobs() *kinds.Resource {
 			if !*j.Spec.ManualSelector {
 				generateSelector(j)
 			}
-			if len(j.Labels) == 0 {
-				j.Labels = copyOf(j.Spec.Template.Labels)
-			}
 			parts.PrepareForCreate(r, j)
 			j.Spec.Scheduling = nil // an alpha feature, off here as it is upstream
 		},
@@ -47,6 +44,7 @@ func jobs() *kinds.Resource {
 			}
 			parts.PrepareForUpdate(r, j, old)
 		},
+		Canonicalize:   labelJob,
 		Validate:       validateJob,
 		FreeUpdate:     true,
 		ValidateUpdate: validateJobUpdate,
@@ -86,9 +84,7 @@ func defaultJob(j *batchv1.Job) {
 			s.BackoffLimit = new(int32(math.MaxInt32))
 		}
 	}
-	if s.Template.Labels != nil && len(j.Labels) == 0 {
-		j.Labels = copyOf(s.Template.Labels)
-	}
+	labelJob(j)
 	if s.CompletionMode == nil {
 		s.CompletionMode = new(batchv1.NonIndexedCompletion)
 	}
@@ -122,12 +118,12 @@ func defaultJobSpecParts(s *batchv1.JobSpec) {
 	core.DefaultPodTemplate(&s.Template)
 }
 
-func copyOf(m map[string]string) map[string]string {
-	out := make(map[string]string, len(m))
-	for k, v := range m {
-		out[k] = v
+// labelJob gives a Job without labels those of its template. It is one map and not a copy, so
+// that the labels generated later are the Job's too; a Job that has labels does not get those.
+func labelJob(j *batchv1.Job) {
+	if t := j.Spec.Template.Labels; t != nil && len(j.Labels) == 0 {
+		j.Labels = t
 	}
-	return out
 }
 
 // generateSelector leaves labels that the user wrote alone: validation refuses wrong ones.

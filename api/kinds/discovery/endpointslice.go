@@ -33,8 +33,7 @@ func endpointSlices() *kinds.Resource {
 				return validateSlice(obj, nil)
 			},
 			ValidateUpdate: func(_ *kinds.Context, obj, old *discoveryv1.EndpointSlice) field.ErrorList {
-				all := validateSlice(obj, old)
-				return append(all, common.Immutable(obj.AddressType, old.AddressType, field.NewPath("addressType"))...)
+				return validateSlice(obj, old)
 			},
 			Warnings: sliceWarnings,
 		}.Strategy(),

@@ -21,39 +21,59 @@ const (
 	maxHints          = 8
 )
 
-// validateSlice: what concerns required fields and enums comes last, as upstream finds it in a later pass.
+// validateSlice judges a slice; old is nil for a new one. Endpoints that did not change are not judged again,
+// since older servers accepted more.
 func validateSlice(obj, old *discoveryv1.EndpointSlice) field.ErrorList {
-	all := validatePorts(obj.Ports, field.NewPath("ports"))
-	endpoints, later := validateEndpoints(obj.Endpoints, obj.AddressType, field.NewPath("endpoints"))
-	if old == nil || !common.Equal(old.Endpoints, obj.Endpoints) {
-		all = append(all, endpoints...)
-	} else {
-		later = nil
+	kind, ports, endpoints := field.NewPath("addressType"), field.NewPath("ports"), field.NewPath("endpoints")
+	all := addressType(obj, kind)
+	all = append(all, validatePorts(obj.Ports, ports)...)
+	if old != nil && common.Equal(old.Endpoints, obj.Endpoints) {
+		return common.Declared(all, declaredType(obj, old, kind))
 	}
-	all = append(all, common.OneOf(obj.AddressType, field.NewPath("addressType"),
-		discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)...)
-	return append(all, later...)
+	all = append(all, validateEndpoints(obj.Endpoints, obj.AddressType, endpoints)...)
+	declared := declaredType(obj, old, kind)
+	for i, e := range obj.Endpoints {
+		declared = append(declared, declaredAddresses(e.Addresses, endpoints.Index(i).Child("addresses"))...)
+	}
+	return common.Declared(all, declared)
 }
 
-func validateEndpoints(endpoints []discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path) (all, later field.ErrorList) {
-	if len(endpoints) > maxEndpoints {
-		return field.ErrorList{field.TooMany(path, len(endpoints), maxEndpoints)}, nil
+func addressType(obj *discoveryv1.EndpointSlice, path *field.Path) field.ErrorList {
+	return common.OneOf(obj.AddressType, path, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+}
+
+// declaredType: the type may not change, and then nothing more is said of it but that it is missing.
+func declaredType(obj, old *discoveryv1.EndpointSlice, path *field.Path) field.ErrorList {
+	if old == nil {
+		return addressType(obj, path)
 	}
+	fixed := common.Frozen(obj.AddressType, old.AddressType, path)
+	if len(fixed) > 0 && obj.AddressType == "" {
+		return append(addressType(obj, path), fixed...)
+	}
+	return fixed
+}
+
+func declaredAddresses(addresses []string, path *field.Path) field.ErrorList {
+	if len(addresses) == 0 {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return common.AtMost(addresses, maxAddresses, path)
+}
+
+func validateEndpoints(endpoints []discoveryv1.Endpoint, t discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	if len(endpoints) > maxEndpoints {
+		return field.ErrorList{field.TooMany(path, len(endpoints), maxEndpoints)}
+	}
+	var all field.ErrorList
 	for i := range endpoints {
 		e, at := &endpoints[i], path.Index(i)
-		addresses := at.Child("addresses")
-		switch n := len(e.Addresses); {
-		case n == 0:
-			later = append(later, field.Required(addresses, ""))
-		case n > maxAddresses:
-			later = append(later, field.TooMany(addresses, n, maxAddresses))
-		}
 		for j, a := range e.Addresses {
-			all = append(all, validateAddress(a, t, addresses, j)...)
+			all = append(all, validateAddress(a, t, at.Child("addresses"), j)...)
 		}
 		all = append(all, validateEndpoint(e, at)...)
 	}
-	return all, later
+	return all
 }
 
 func validateAddress(a string, t discoveryv1.AddressType, addresses *field.Path, i int) field.ErrorList {
@@ -176,7 +196,11 @@ func validatePorts(ports []discoveryv1.EndpointPort, path *field.Path) field.Err
 			all = append(all, field.Duplicate(at.Child("name"), p.Name))
 		}
 		seen[*p.Name] = true
-		all = append(all, common.OneOf(*p.Protocol, at.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)...)
+		switch *p.Protocol {
+		case corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP:
+		default:
+			all = append(all, field.NotSupported(at.Child("protocol"), *p.Protocol, []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}))
+		}
 		if p.AppProtocol != nil {
 			all = append(all, common.QualifiedName(*p.AppProtocol, at.Child("appProtocol"))...)
 		}

@@ -21,11 +21,11 @@ func ipAddresses() *kinds.Resource {
 		Strategy: common.Typed[networkingv1.IPAddress, *networkingv1.IPAddress]{
 			ValidateName: ipAddressName,
 			Validate: func(_ *kinds.Context, obj *networkingv1.IPAddress) field.ErrorList {
-				return validateIPAddress(obj)
+				return common.Declared(validateIPAddress(obj), requiredParent(obj.Spec.ParentRef))
 			},
 			ValidateUpdate: func(_ *kinds.Context, obj, old *networkingv1.IPAddress) field.ErrorList {
 				all := validateIPAddress(obj)
-				return append(all, common.Immutable(obj.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))...)
+				return common.Declared(all, common.Frozen(obj.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef")))
 			},
 		}.Strategy(),
 	}
@@ -45,13 +45,13 @@ func validateIPAddress(obj *networkingv1.IPAddress) field.ErrorList {
 	if ref == nil {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	var all, missing field.ErrorList
+	var all field.ErrorList
 	if ref.Group != "" {
 		all = append(all, common.DNSSubdomain(ref.Group, path.Child("group"))...)
 	}
 	for _, f := range []struct{ name, value string }{{"resource", ref.Resource}, {"name", ref.Name}} {
 		if f.value == "" {
-			missing = append(missing, field.Required(path.Child(f.name), ""))
+			all = append(all, field.Required(path.Child(f.name), ""))
 			continue
 		}
 		all = append(all, pathSegment(f.value, path.Child(f.name))...)
@@ -59,5 +59,20 @@ func validateIPAddress(obj *networkingv1.IPAddress) field.ErrorList {
 	if ref.Namespace != "" {
 		all = append(all, pathSegment(ref.Namespace, path.Child("namespace"))...)
 	}
-	return append(all, missing...)
+	return all
+}
+
+// requiredParent is what upstream declares of a new address, and so tells last.
+func requiredParent(ref *networkingv1.ParentReference) field.ErrorList {
+	path := field.NewPath("spec", "parentRef")
+	if ref == nil {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var all field.ErrorList
+	for _, f := range []struct{ name, value string }{{"resource", ref.Resource}, {"name", ref.Name}} {
+		if f.value == "" {
+			all = append(all, field.Required(path.Child(f.name), ""))
+		}
+	}
+	return all
 }

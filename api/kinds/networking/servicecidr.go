@@ -52,7 +52,7 @@ func validateCIDRs(spec *networkingv1.ServiceCIDRSpec) field.ErrorList {
 		return field.ErrorList{field.Required(path, "at least one CIDR required")}
 	}
 	if len(spec.CIDRs) > 2 {
-		return field.ErrorList{field.Invalid(path, spec, "may only hold up to 2 values")}
+		return field.ErrorList{field.Invalid(path, common.Internal(spec), "may only hold up to 2 values")}
 	}
 	var all field.ErrorList
 	for i, c := range spec.CIDRs {
