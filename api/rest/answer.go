@@ -94,6 +94,14 @@ func (e encoder) fromHub(hub runtime.Object) (runtime.Object, error) {
 	return obj, nil
 }
 
+// internalType names the Go type that upstream has for the kind inside of the server.
+func (e encoder) internalType() string {
+	if e.res.Custom {
+		return "*unstructured.Unstructured"
+	}
+	return "*" + wire.InternalPackage(e.res.Hub.GVK.Group) + "." + e.res.Kind
+}
+
 // partial gives the metadata of a row in the version of meta.k8s.io that was asked for.
 func (e encoder) partial(kv *sqlstore.KV, version string) ([]byte, error) {
 	dst := append([]byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`), version...)
@@ -137,7 +145,7 @@ func (c *call) answer(code int, r row) error {
 	case c.out.IsTable():
 		return c.answerTable(code, metav1.ListMeta{ResourceVersion: wire.Revision(r.kv.ModRevision)}, []sqlstore.KV{r.kv}, false)
 	case c.out.As != nil && c.out.As.Kind == "PartialObjectMetadataList":
-		return wire.NotAcceptableText("you requested PartialObjectMetadataList, but the requested object is not a list (%T)", r.obj)
+		return wire.NotAcceptableText("you requested PartialObjectMetadataList, but the requested object is not a list (%s)", e.internalType())
 	case c.out.IsMetadata() && c.out.MediaType == wire.Protobuf:
 		p, err := e.partialObject(&r.kv, c.out.As.Version)
 		if err != nil {

@@ -41,11 +41,12 @@ func (p *patcher) serverSide(current *row) (runtime.Object, error) {
 	}
 	live.GetObjectKind().SetGroupVersionKind(p.Resource.Hub.GVK)
 	force := p.options.Force != nil && *p.options.Force
+	known := entryTimes(live)
 	obj, err := m.Apply(live, config, p.options.FieldManager, force)
 	if err != nil {
 		return nil, err
 	}
-	p.stamp(live, obj)
+	p.stamp(known, obj)
 	p.defaults(obj)
 	return obj, p.strictApply()
 }

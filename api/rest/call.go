@@ -156,6 +156,9 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 		return methodNotAllowed(info.Verb)
 	}
 	named := info.Name != ""
+	if named && sub == nil && res.Create != nil {
+		return noSuchResource(info.Verb) // a review has no name to find it by
+	}
 	routed := true
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:

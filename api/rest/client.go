@@ -226,11 +226,12 @@ func (c client) apply(ctx context.Context, w *kinds.Write) (runtime.Object, erro
 		}
 		live := current.complete()
 		live.GetObjectKind().SetGroupVersionKind(o.Resource.Hub.GVK)
+		known := entryTimes(live)
 		obj, err := m.Apply(live, config.DeepCopy(), o.manager, force)
 		if err != nil {
 			return nil, false, err
 		}
-		o.stamp(live, obj)
+		o.stamp(known, obj)
 		o.defaults(obj)
 		return obj, true, nil
 	}, false, "")

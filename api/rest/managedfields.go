@@ -173,8 +173,9 @@ func (o *op) track(live, obj runtime.Object) {
 	}
 	live.GetObjectKind().SetGroupVersionKind(o.Resource.Hub.GVK)
 	obj.GetObjectKind().SetGroupVersionKind(o.Resource.Hub.GVK)
+	known := entryTimes(live, obj)
 	m.UpdateNoErrors(live, obj, o.manager)
-	o.stamp(live, obj)
+	o.stamp(known, obj)
 }
 
 func keepManaged(live, obj runtime.Object) {
@@ -200,13 +201,24 @@ func (r *row) complete() runtime.Object {
 	return live
 }
 
-// stamp gives the entries that were written now the request's time instead of
-// the library's clock, so that a run can be repeated exactly.
-func (o *op) stamp(live, obj runtime.Object) {
-	l, err := meta.Accessor(live)
-	if err != nil {
-		return
+// entryTimes lists when entries say that they were made: those of the stored object and those
+// that the client sent.
+func entryTimes(objects ...runtime.Object) map[string]bool {
+	known := map[string]bool{}
+	for _, obj := range objects {
+		if m, err := meta.Accessor(obj); err == nil {
+			for _, e := range m.GetManagedFields() {
+				known[entryTime(&e)] = true
+			}
+		}
 	}
+	return known
+}
+
+// stamp gives the entries that were written now the request's time instead of the library's
+// clock, so that a run can be repeated exactly. An apply that changes only who owns what leaves
+// its entry without a time.
+func (o *op) stamp(known map[string]bool, obj runtime.Object) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return
@@ -215,20 +227,20 @@ func (o *op) stamp(live, obj runtime.Object) {
 	if len(entries) == 0 {
 		return
 	}
-	old := map[string]*metav1.Time{}
-	for _, e := range l.GetManagedFields() {
-		old[entryKey(&e)] = e.Time
-	}
 	now := metav1.NewTime(o.Now.UTC())
 	for i := range entries {
-		// An apply that changes only who owns what leaves its entry without a time.
-		if before := old[entryKey(&entries[i])]; entries[i].Time != nil && !before.Equal(entries[i].Time) {
+		if entries[i].Time != nil && !known[entryTime(&entries[i])] {
 			entries[i].Time = &now
 		}
 	}
 	m.SetManagedFields(entries)
 }
 
-func entryKey(e *metav1.ManagedFieldsEntry) string {
-	return e.Manager + "\x00" + string(e.Operation) + "\x00" + e.APIVersion + "\x00" + e.Subresource
+// entryTime names an entry and its time.
+func entryTime(e *metav1.ManagedFieldsEntry) string {
+	second := int64(0)
+	if e.Time != nil {
+		second = e.Time.Unix()
+	}
+	return fmt.Sprint(e.Manager, "\x00", e.Operation, "\x00", e.APIVersion, "\x00", e.Subresource, "\x00", second)
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
@@ -53,7 +54,7 @@ func (c *call) servePatch() error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	res, created, err := c.update(p.apply, p.kind == types.ApplyYAMLPatchType, "")
+	res, created, err := c.update(p.apply, p.kind == types.ApplyYAMLPatchType && c.sub == nil, "")
 	if err != nil {
 		return err
 	}
@@ -63,8 +64,9 @@ func (c *call) servePatch() error {
 // check refuses a body that is no patch before anything is read.
 func (p *patcher) check() error {
 	if p.kind == types.ApplyYAMLPatchType {
-		if _, err := p.applied(); err != nil {
-			return err
+		// What no audit log could hold as JSON is refused in other words than what is read later.
+		if _, err := yaml.ToJSON(p.body); err != nil {
+			return apierrors.NewBadRequest(fmt.Sprintf("error encoding patch: %v", err))
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 
 // typeConverter finds the schema of a kind: client-go's for most built-in
 // kinds, the one made from the API's own description for the others, and for
-// what neither knows (Scale) a guess, in which lists are atomic.
+// what neither knows a guess, in which lists are atomic.
 type typeConverter struct {
 	builtIn, deduced managedfields.TypeConverter
 	more             func() managedfields.TypeConverter
@@ -66,6 +66,11 @@ func (r *REST) moreTypes() managedfields.TypeConverter {
 	for _, res := range r.Registry.All() {
 		if !res.Custom && !clientscheme.Scheme.Recognizes(res.Hub.GVK) || res.Prefix == "" {
 			others = append(others, res)
+		}
+		for _, sub := range res.Subresources {
+			if sub.GVK != res.Hub.GVK && clientscheme.Scheme.Recognizes(sub.GVK) {
+				others = append(others, r.fields.part(res, sub.GVK, func() runtime.Object { return newPart(sub.GVK) }))
+			}
 		}
 	}
 	c, err := r.Types(others)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"kuberow/api/wire"
@@ -78,8 +79,10 @@ func (c *call) trackPart(in runtime.Object) {
 }
 
 // emptyPart makes an object of the subresource's kind; decodeSub has made sure that there is one.
-func (c *call) emptyPart() runtime.Object {
-	obj, _ := clientscheme.Scheme.New(c.sub.GVK)
+func (c *call) emptyPart() runtime.Object { return newPart(c.sub.GVK) }
+
+func newPart(gvk schema.GroupVersionKind) runtime.Object {
+	obj, _ := clientscheme.Scheme.New(gvk)
 	return obj
 }
 

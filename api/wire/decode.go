@@ -110,7 +110,7 @@ func (c creater) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
 		return nil, &otherVersion{got: gvk.GroupVersion(), want: c.t.GVK.GroupVersion()}
 	}
 	return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
-		gvk.Version, gvk.Kind, internalPackage(c.t.GVK.Group), c.t.GVK.Kind)
+		gvk.Version, gvk.Kind, InternalPackage(c.t.GVK.Group), c.t.GVK.Kind)
 }
 
 type otherVersion struct{ got, want schema.GroupVersion }
@@ -120,8 +120,8 @@ func (e *otherVersion) Error() string {
 	return fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", e.got, e.want)
 }
 
-// internalPackage is the Go package that upstream's internal types of a group live in; its error texts show it.
-func internalPackage(group string) string {
+// InternalPackage is the Go package that upstream's internal types of a group live in; its error texts show it.
+func InternalPackage(group string) string {
 	if group == "" {
 		return "core"
 	}
