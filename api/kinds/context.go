@@ -34,6 +34,20 @@ type Context struct {
 
 	// Warn adds a Warning header to the answer.
 	Warn func(text string)
+
+	atEnd []func() // what Finally was given
+}
+
+// Finally has f run when this try of the write has ended: stored, refused or overtaken by another write.
+// For what is held only meanwhile.
+func (c *Context) Finally(f func()) { c.atEnd = append(c.atEnd, f) }
+
+// End runs what Finally was given.
+func (c *Context) End() {
+	for _, f := range c.atEnd {
+		f()
+	}
+	c.atEnd = nil
 }
 
 // Reader gives decoded hub objects. They are shared: DeepCopy before changing one.

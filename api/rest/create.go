@@ -61,6 +61,7 @@ func (o *op) create(obj runtime.Object) (row, error) {
 
 // createOnce runs the stages after mutating admission, which depend on the name.
 func (o *op) createOnce(obj runtime.Object, m metav1.Object) (row, error) {
+	defer o.End()
 	o.systemMeta(m)
 	if err := o.prepareCreate(obj); err != nil {
 		return row{}, err

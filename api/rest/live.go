@@ -138,7 +138,7 @@ func (o *op) related(obj, old runtime.Object) (ops []sqlstore.Op, compares []sql
 			ops = append(ops, sqlstore.Op{Type: sqlstore.OpDelete, Key: key})
 			continue
 		}
-		if err := o.relatedMeta(rel.Object); err != nil {
+		if err := o.relatedMeta(res, rel.Object); err != nil {
 			return nil, nil, err
 		}
 		op, err := o.rest.put(&o.Context, res, rel.Object)
@@ -153,8 +153,8 @@ func (o *op) related(obj, old runtime.Object) (ops []sqlstore.Op, compares []sql
 	return ops, compares, nil
 }
 
-// relatedMeta gives an object that a strategy made what the server decides.
-func (o *op) relatedMeta(obj runtime.Object) error {
+// relatedMeta gives an object that a strategy made what the server decides. The server itself manages its fields.
+func (o *op) relatedMeta(res *kinds.Resource, obj runtime.Object) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return fmt.Errorf("write with %s: %w", o.Resource.Name, err)
@@ -165,6 +165,9 @@ func (o *op) relatedMeta(obj runtime.Object) error {
 	if t := m.GetCreationTimestamp(); t.IsZero() {
 		m.SetCreationTimestamp(metav1.NewTime(o.Now))
 	}
+	server := o.rest.newOp(o.Ctx, who{}, "create", res, res.Hub, nil, m.GetNamespace(), m.GetName())
+	server.manager, server.Now = "kube-apiserver", o.Now
+	server.track(res.Hub.New(), obj)
 	return nil
 }
 

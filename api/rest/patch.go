@@ -103,6 +103,9 @@ func (p *patcher) apply(current *row) (obj runtime.Object, tracked bool, err err
 
 // patched applies one of the three patches that are made of JSON.
 func (p *patcher) patched(current *row) (runtime.Object, error) {
+	if current == nil { // of a kind that a PUT may create
+		return nil, p.notFound()
+	}
 	before, err := p.encoder().fromHub(current.complete())
 	if err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ func (o *op) update(apply change, mayCreate bool, uid types.UID) (res row, creat
 
 // updateOnce is one round: the stages from the change to the proposal.
 func (o *op) updateOnce(apply change, current *row, uid types.UID) (res row, again bool, err error) {
+	defer o.End()
 	old := current.obj
 	before, err := meta.Accessor(old)
 	if err != nil {
@@ -173,14 +174,14 @@ func is(kv *sqlstore.KV) sqlstore.Compare {
 
 // createByUpdate is a PUT or an apply of a name that does not exist.
 func (o *op) createByUpdate(apply change, uid types.UID) (res row, again bool, err error) {
-	if err := o.authorize("create"); err != nil {
-		return row{}, false, err
-	}
 	if uid != "" {
 		return row{}, false, o.wrongUID(uid, "")
 	}
 	obj, tracked, err := apply(nil)
 	if err != nil {
+		return row{}, false, err
+	}
+	if err := o.authorize("create"); err != nil {
 		return row{}, false, err
 	}
 	m, err := meta.Accessor(obj)

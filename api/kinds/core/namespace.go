@@ -91,7 +91,7 @@ func validateNamespace(_ *kinds.Context, n *corev1.Namespace) field.ErrorList {
 
 func finalizerName(name string, path *field.Path) field.ErrorList {
 	all := common.QualifiedName(name, path)
-	if len(all) == 0 && !hasSlash(name) && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {
+	if !hasSlash(name) && name != string(corev1.FinalizerKubernetes) && name != "orphan" && name != "foregroundDeletion" {
 		all = append(all, field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
 	}
 	return all
@@ -100,7 +100,7 @@ func finalizerName(name string, path *field.Path) field.ErrorList {
 func hasSlash(s string) bool { return slices.Contains([]byte(s), '/') }
 
 func validateNamespaceStatus(_ *kinds.Context, n, _ *corev1.Namespace) field.ErrorList {
-	phase := field.NewPath("status", "phase")
+	phase := field.NewPath("status", "Phase") // upstream's path
 	if n.DeletionTimestamp.IsZero() {
 		if n.Status.Phase != corev1.NamespaceActive {
 			return field.ErrorList{field.Invalid(phase, n.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")}

@@ -69,7 +69,7 @@ func defaultNode(n *corev1.Node) {
 	} else if len(s.PodCIDRs) > 0 {
 		s.PodCIDR = s.PodCIDRs[0]
 	}
-	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
+	if len(n.Status.Allocatable) == 0 && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 	}
 	roundUp(n.Status.Capacity)

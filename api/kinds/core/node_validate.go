@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
 )
@@ -28,8 +28,8 @@ func validateNode(_ *kinds.Context, n *corev1.Node) field.ErrorList {
 	f.nodeAnnotations(n.Annotations, meta.Child("annotations"))
 	f.taints(n.Spec.Taints, meta.Child("taints")) // upstream's path
 	f.nodeResources(n)
-	if s := n.Status.NodeInfo.Swap; s != nil && s.Capacity != nil && *s.Capacity < 0 {
-		f.invalid(meta.Child("nodeSwapStatus", "capacity"), *s.Capacity, "must be greater than 0 if set")
+	if s := n.Status.NodeInfo.Swap; s != nil && s.Capacity != nil && *s.Capacity <= 0 {
+		f.invalid(meta.Child("nodeSwapStatus", "capacity"), *s.Capacity, "must be greater than zero")
 	}
 	f.declaredFeatures(n.Status.DeclaredFeatures)
 	f.podCIDRs(n.Spec.PodCIDRs, field.NewPath("spec", "podCIDRs"))
@@ -110,10 +110,14 @@ func (f *faults) podCIDRs(list []string, at *field.Path) {
 		return
 	}
 	families := sets.New[bool]()
-	for _, cidr := range list {
-		if p, err := netip.ParsePrefix(cidr); err == nil {
-			families.Insert(p.Addr().Is4())
+	for i, cidr := range list {
+		_, p, err := netutils.ParseCIDRSloppy(cidr)
+		if err != nil {
+			f.all = append(f.all, field.InternalError(at, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[%d]: <nil> (%w)", i, err)))
+			families.Clear()
+			break
 		}
+		families.Insert(netutils.IsIPv4CIDR(p))
 	}
 	if families.Len() != 2 || len(list) > 2 {
 		f.invalid(at, list, "may specify no more than one CIDR for each IP family")

@@ -18,6 +18,11 @@ func validateClaim(_ *kinds.Context, c *corev1.PersistentVolumeClaim) field.Erro
 
 // ValidateClaimSpec checks the spec of a claim or of a claim template.
 func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) field.ErrorList {
+	return claimSpec(s, at, validation.IsDNS1123Subdomain)
+}
+
+// claimSpec checks a claim's spec, with a rule for the API groups of its data sources.
+func claimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path, group func(string) []string) field.ErrorList {
 	var f faults
 	if len(s.AccessModes) == 0 {
 		f.required(at.Child("accessModes"), "at least 1 access mode is required")
@@ -34,22 +39,22 @@ func ValidateClaimSpec(s *corev1.PersistentVolumeClaimSpec, at *field.Path) fiel
 		f.invalids(at.Child("storageClassName"), *n, validation.IsDNS1123Subdomain(*n))
 	}
 	f.volumeMode(s.VolumeMode, at.Child("volumeMode"))
-	f.dataSources(s, at)
+	f.dataSources(s, at, group)
 	if n := s.VolumeAttributesClassName; n != nil && *n != "" {
 		f.invalids(at.Child("volumeAttributesClassName"), *n, validation.IsDNS1123Subdomain(*n))
 	}
 	return f.all
 }
 
-func (f *faults) dataSources(s *corev1.PersistentVolumeClaimSpec, at *field.Path) {
+func (f *faults) dataSources(s *corev1.PersistentVolumeClaimSpec, at *field.Path, group func(string) []string) {
 	a, b := s.DataSource, s.DataSourceRef
 	if a != nil {
-		f.dataSource(a.Name, a.Kind, a.APIGroup, at.Child("dataSource"))
+		f.dataSource(a.Name, a.Kind, a.APIGroup, at.Child("dataSource"), group)
 	}
 	if b == nil {
 		return
 	}
-	f.dataSource(b.Name, b.Kind, b.APIGroup, at.Child("dataSourceRef"))
+	f.dataSource(b.Name, b.Kind, b.APIGroup, at.Child("dataSourceRef"), group)
 	elsewhere := b.Namespace != nil && *b.Namespace != ""
 	if elsewhere {
 		f.invalids(at.Child("dataSourceRef", "namespace"), *b.Namespace, validation.IsDNS1123Label(*b.Namespace))
@@ -64,7 +69,7 @@ func (f *faults) dataSources(s *corev1.PersistentVolumeClaimSpec, at *field.Path
 	}
 }
 
-func (f *faults) dataSource(name, kind string, group *string, at *field.Path) {
+func (f *faults) dataSource(name, kind string, group *string, at *field.Path, rule func(string) []string) {
 	f.named(name, at.Child("name"))
 	f.named(kind, at.Child("kind"))
 	if group == nil || *group == "" {
@@ -73,13 +78,25 @@ func (f *faults) dataSource(name, kind string, group *string, at *field.Path) {
 		}
 		return
 	}
-	f.invalids(at.Child("apiGroup"), *group, validation.IsDNS1123Subdomain(*group))
+	f.invalids(at.Child("apiGroup"), *group, rule(*group))
 }
 
-func validateClaimUpdate(r *kinds.Context, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+// sourceGroups is the rule for the API groups of an updated claim's data sources: one that has
+// a group was made when any was taken, so far as anybody can tell.
+func sourceGroups(old *corev1.PersistentVolumeClaimSpec) func(string) []string {
+	if a := old.DataSource; a != nil && a.APIGroup != nil {
+		return func(string) []string { return nil }
+	}
+	if b := old.DataSourceRef; b != nil && b.APIGroup != nil {
+		return func(string) []string { return nil }
+	}
+	return validation.IsDNS1123Subdomain
+}
+
+func validateClaimUpdate(_ *kinds.Context, c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	var f faults
 	spec := field.NewPath("spec")
-	f.add(validateClaim(r, c))
+	f.add(claimSpec(&c.Spec, spec, sourceGroups(&old.Spec)))
 	now, was := c.Spec.DeepCopy(), old.Spec.DeepCopy()
 	if was.VolumeName == "" {
 		was.VolumeName = now.VolumeName

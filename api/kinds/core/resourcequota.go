@@ -24,6 +24,7 @@ func resourceQuotas() *kinds.Resource {
 		PrepareForCreate: func(_ *kinds.Context, q *corev1.ResourceQuota) { q.Status = corev1.ResourceQuotaStatus{} },
 		PrepareForUpdate: func(_ *kinds.Context, q, old *corev1.ResourceQuota) { q.Status = old.Status },
 		Validate:         validateResourceQuota,
+		FreeUpdate:       true,
 		ValidateUpdate:   validateResourceQuotaUpdate,
 		Warnings:         quotaWarnings,
 		ResetFields:      []string{"status"},

@@ -30,12 +30,11 @@ func services() *kinds.Resource {
 		Validate:       validateServiceCreate,
 		ValidateUpdate: validateServiceUpdate,
 		Warnings:       serviceWarnings,
-		Related: func(r *kinds.Context, s, old *corev1.Service) ([]kinds.Related, error) {
-			pool.release(s, old)
-			return serviceAddresses(r, s, old)
-		},
-		ValidateName: common.NameLabel,
-		FieldNames:   []string{"spec.clusterIP", "spec.type"},
+		Canonicalize:   dropOutside,
+		FreeUpdate:     true,
+		Related:        serviceAddresses,
+		ValidateName:   common.NameLabel,
+		FieldNames:     []string{"spec.clusterIP", "spec.type"},
 		Fields: func(s *corev1.Service) []sqlstore.Pair {
 			return common.Pairs("spec.clusterIP", s.Spec.ClusterIP, "spec.type", string(s.Spec.Type))
 		},
@@ -96,6 +95,14 @@ func defaultService(s *corev1.Service) {
 		if in := &s.Status.LoadBalancer.Ingress[i]; in.IP != "" && in.IPMode == nil {
 			in.IPMode = new(corev1.LoadBalancerIPModeVIP)
 		}
+	}
+}
+
+// dropOutside: a Service that is a name outside the cluster routes no traffic within it. What it says about that is
+// judged all the same.
+func dropOutside(s *corev1.Service) {
+	if s.Spec.Type == corev1.ServiceTypeExternalName {
+		s.Spec.InternalTrafficPolicy = nil
 	}
 }
 

@@ -2,9 +2,7 @@ package core
 
 import (
 	"hash/fnv"
-	"strconv"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -28,61 +26,49 @@ import (
 // Real Kubernetes writes the allocation first and repairs what a crash between
 // the two writes leaks; here it is one transaction and nothing leaks.
 
-// reservations are the values given out a moment ago and perhaps not yet stored.
+// reservations are the values that requests have chosen and not yet stored.
 type reservations struct {
-	mu    sync.Mutex
-	until map[string]time.Time // guarded by mu
+	mu   sync.Mutex
+	held map[string]bool // guarded by mu
 }
 
-// reservedFor outlives any request; then the value is in the store or was not used.
-const reservedFor = 10 * time.Second
-
 // take reserves a value, false when another request has it.
-func (p *reservations) take(value string, now time.Time) bool {
+func (p *reservations) take(value string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for v, end := range p.until {
-		if !now.Before(end) {
-			delete(p.until, v)
-		}
-	}
-	if _, held := p.until[value]; held {
+	if p.held[value] {
 		return false
 	}
-	if p.until == nil {
-		p.until = map[string]time.Time{}
+	if p.held == nil {
+		p.held = map[string]bool{}
 	}
-	p.until[value] = now.Add(reservedFor)
+	p.held[value] = true
 	return true
 }
 
-// release forgets what a Service had and has no longer: who deletes one may make it again at once. The address
-// itself is free when its IPAddress object is gone, with the same transaction.
-func (p *reservations) release(s, old *corev1.Service) {
+func (p *reservations) release(value string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := addressesOf(s)
-	for _, ip := range addressesOf(old) {
-		if !contains(now, ip) {
-			delete(p.until, "ip/"+ip)
-		}
-	}
-	if s == nil && old != nil {
-		for _, port := range old.Spec.Ports {
-			delete(p.until, "port/"+strconv.Itoa(int(port.NodePort)))
-		}
-		delete(p.until, "port/"+strconv.Itoa(int(old.Spec.HealthCheckNodePort)))
-	}
+	delete(p.held, value)
 }
 
 // serviceAllocator is one request's view of the pools.
 type serviceAllocator struct {
 	*kinds.Context
-	pool *reservations
+	pool  *reservations
+	tried map[int32]bool // node ports that this dry run would have taken
+}
+
+// hold reserves a value for as long as the write takes: then it is in the store or was not used.
+func (a *serviceAllocator) hold(value string) bool {
+	if !a.pool.take(value) {
+		return false
+	}
+	a.Finally(func() { a.pool.release(value) })
+	return true
 }
 
 func (a *serviceAllocator) create(s *corev1.Service) error {
-	dropOutside(s)
 	if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 {
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 	}
@@ -104,7 +90,6 @@ func (a *serviceAllocator) create(s *corev1.Service) error {
 }
 
 func (a *serviceAllocator) update(s, old *corev1.Service) error {
-	dropOutside(s)
 	keepAllocated(s, old)
 	syncClusterIPs(s, old)
 	if err := a.families(s, old); err != nil {
@@ -122,13 +107,6 @@ func (a *serviceAllocator) update(s, old *corev1.Service) error {
 		return a.healthPort(s)
 	}
 	return nil
-}
-
-// dropOutside: a Service that is a name outside the cluster routes no traffic within it.
-func dropOutside(s *corev1.Service) {
-	if s.Spec.Type == corev1.ServiceTypeExternalName {
-		s.Spec.InternalTrafficPolicy = nil
-	}
 }
 
 // keepAllocated lets a client send again the manifest that it created the Service from.

@@ -294,11 +294,12 @@ func (a *serviceAllocator) addressRefused(ip string, ranges []netip.Prefix) stri
 		return err.Error()
 	}
 	for _, prefix := range ranges {
-		if !prefix.Contains(addr) && !a.DryRun {
+		first, last := usable(prefix)
+		outside := addr.Less(first) || last.Less(addr)
+		if outside && !a.DryRun {
 			continue
 		}
-		first, last := usable(prefix)
-		if addr.Less(first) || last.Less(addr) {
+		if outside {
 			return fmt.Sprintf("the provided IP (%v) is not in the valid range. The range of valid IPs is %s", addr, prefix)
 		}
 		if !a.DryRun && !a.takeAddress(addr) {
@@ -314,7 +315,7 @@ func (a *serviceAllocator) takeAddress(addr netip.Addr) bool {
 	if _, err := a.Reader.Get(a.Ctx, addressesGR(), "", addr.String()); err == nil {
 		return false
 	}
-	return a.pool.take("ip/"+addr.String(), a.Now)
+	return a.hold("ip/" + addr.String())
 }
 
 // usable bounds the addresses that are given out: not the network's own, nor the broadcast address.

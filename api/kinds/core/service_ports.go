@@ -82,7 +82,8 @@ func (a *serviceAllocator) takePort(s *corev1.Service, i int, port int32) error 
 
 // portRefused reserves a port that the client asked for, or says why it cannot have it.
 func (a *serviceAllocator) portRefused(port int32) (string, error) {
-	if int(port) < a.Cluster.NodePortFirst || int(port) > a.Cluster.NodePortLast {
+	// Real Kubernetes does not hold a dry run to the range.
+	if !a.DryRun && (int(port) < a.Cluster.NodePortFirst || int(port) > a.Cluster.NodePortLast) {
 		return fmt.Sprintf(portOutside, a.Cluster.NodePortFirst, a.Cluster.NodePortLast), nil
 	}
 	used, err := a.usedPorts()
@@ -96,7 +97,17 @@ func (a *serviceAllocator) portRefused(port int32) (string, error) {
 }
 
 func (a *serviceAllocator) reservePort(port int32) bool {
-	return a.DryRun || a.pool.take("port/"+strconv.Itoa(int(port)), a.Now)
+	if !a.DryRun {
+		return a.hold("port/" + strconv.Itoa(int(port)))
+	}
+	if a.tried[port] {
+		return false
+	}
+	if a.tried == nil {
+		a.tried = map[int32]bool{}
+	}
+	a.tried[port] = true
+	return true
 }
 
 func (a *serviceAllocator) usedPorts() (map[int32]bool, error) {
