@@ -25,11 +25,11 @@ func networkPolicies() *kinds.Resource {
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 			},
 			Validate: func(_ *kinds.Context, obj *networkingv1.NetworkPolicy) field.ErrorList {
-				return validatePolicy(&obj.Spec, policyOptions{})
+				return common.Declared(validatePolicy(&obj.Spec, policyOptions{}), declaredBlocks(&obj.Spec))
 			},
 			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, obj, old *networkingv1.NetworkPolicy) field.ErrorList {
-				return validatePolicy(&obj.Spec, policyOptionsFor(old))
+				return common.Declared(validatePolicy(&obj.Spec, policyOptionsFor(old)), declaredBlocks(&obj.Spec))
 			},
 			Warnings: func(_ *kinds.Context, obj, _ *networkingv1.NetworkPolicy) []string { return policyWarnings(obj) },
 		}.Strategy(),

@@ -90,6 +90,16 @@ func validatePolicy(spec *networkingv1.NetworkPolicySpec, o policyOptions) field
 	return all
 }
 
+// declaredBlocks: an address block has an address, which upstream declares and so tells last.
+func declaredBlocks(spec *networkingv1.NetworkPolicySpec) (all field.ErrorList) {
+	eachIPBlock(spec, func(b *networkingv1.IPBlock, path *field.Path) {
+		if b.CIDR == "" {
+			all = append(all, field.Required(path.Child("cidr"), ""))
+		}
+	})
+	return all
+}
+
 func (o policyOptions) selector(s *metav1.LabelSelector, path *field.Path) field.ErrorList {
 	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: o.looseSelectors}, path)
 }

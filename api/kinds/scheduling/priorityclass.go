@@ -1,11 +1,13 @@
 package scheduling
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -39,8 +41,18 @@ func Resources() []*kinds.Resource {
 			Validate:         validate,
 			FreeUpdate:       true,
 			ValidateUpdate:   validateUpdate,
+			CheckDelete:      keepSystemClass,
 		}.Strategy(),
 	}}
+}
+
+// keepSystemClass refuses the deletion of a class of the system by its name. Upstream
+// looks only there, so a deletion of all classes takes these too.
+func keepSystemClass(r *kinds.Context, o *schedulingv1.PriorityClass) error {
+	if _, system := systemValues[o.Name]; system && r.Verb == "delete" {
+		return apierrors.NewForbidden(schedulingv1.Resource("priorityclasses"), o.Name, errors.New("this is a system priority class and cannot be deleted"))
+	}
+	return nil
 }
 
 func validate(_ *kinds.Context, o *schedulingv1.PriorityClass) field.ErrorList {

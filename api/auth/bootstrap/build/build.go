@@ -143,6 +143,13 @@ func (w *writers) applyStatus(live, want runtime.Object, manager string) (runtim
 	if err != nil {
 		return nil, err
 	}
+	conditions, _, _ := unstructured.NestedSlice(all, "status", "conditions")
+	for _, c := range conditions {
+		maps.DeleteFunc(c.(map[string]any), func(_ string, v any) bool { return v == "" }) // what a controller gives no value, it does not apply
+	}
+	if err := unstructured.SetNestedSlice(all, conditions, "status", "conditions"); err != nil {
+		return nil, err
+	}
 	patch := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": all["apiVersion"], "kind": all["kind"], "status": all["status"],
 		"metadata": map[string]any{"name": want.(metav1.Object).GetName()},
