@@ -31,7 +31,7 @@ func TestMutationsChangeOnePlaceOfACopy(t *testing.T) {
 			places = append(places, m.place())
 		}
 	}
-	want := []string{".kind", ".metadata", ".metadata.name", ".spec", ".spec.list", ".spec.list[0]", ".spec.list[0].x", ".spec.n", ".spec.other", ".spec.other.deep"}
+	want := []string{".kind", ".metadata.zzz", ".metadata", ".metadata.name", ".spec.zzz", ".spec", ".spec.list", ".spec.list[0].zzz", ".spec.list[0]", ".spec.list[0].x", ".spec.n", ".spec.other", ".spec.other.deep"}
 	if !slices.Equal(places, want) {
 		t.Errorf("changed places %v, want %v", places, want)
 	}
