@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -48,11 +49,12 @@ var comparedHeaders = []string{"Content-Type", "Warning", "Allow", "Location", "
 // server is one side of the comparison, and what it answered so far.
 type server struct {
 	name, url, token string
-	seen             map[string]map[string]string // by exchange, what placeholders stand for
+	mu               sync.Mutex
+	seen             map[string]map[string]string // by exchange, what placeholders stand for; guarded by mu
 }
 
 var client = &http.Client{
-	Timeout:       60 * time.Second,
+	Timeout:       15 * time.Second,
 	Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 8},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
@@ -60,6 +62,8 @@ var client = &http.Client{
 var placeholder = regexp.MustCompile(`\{\{([^{}]+?)\.(rv|uid|continue)\}\}`)
 
 func (s *server) fill(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		m := placeholder.FindStringSubmatch(found)
 		if v, ok := s.seen[m[1]][m[2]]; ok {
@@ -155,6 +159,8 @@ func (s *server) remember(id string, body any) {
 		return
 	}
 	text := func(name string) string { v, _ := meta[name].(string); return v }
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.seen == nil {
 		s.seen = map[string]map[string]string{}
 	}
@@ -175,20 +181,23 @@ func replay(args []string) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("read exchanges: %w", err)
 		}
-		decoder := json.NewDecoder(bytes.NewReader(raw))
-		for decoder.More() {
-			var x exchange
-			if err := decoder.Decode(&x); err != nil {
-				return 0, fmt.Errorf("read exchanges of %s: %w", name, err)
+		exchanges, err := readExchanges(raw)
+		if err != nil {
+			return 0, fmt.Errorf("read exchanges of %s: %w", name, err)
+		}
+		total += len(exchanges)
+		for _, together := range batches(exchanges) {
+			found := make([][]string, len(together))
+			var all sync.WaitGroup
+			for i, x := range together {
+				all.Go(func() { found[i] = ask(reference, own, x) })
 			}
-			found, err := ask(reference, own, x)
-			if err != nil {
-				return 0, err
-			}
-			total++
-			if len(found) > 0 {
-				different++
-				report(fmt.Sprintf("%s  %s %s", x.ID, x.Method, x.Path), found, *verbose)
+			all.Wait()
+			for i, x := range together {
+				if len(found[i]) > 0 {
+					different++
+					report(fmt.Sprintf("%s  %s %s", x.ID, x.Method, x.Path), found[i], *verbose)
+				}
 			}
 		}
 	}
@@ -196,17 +205,57 @@ func replay(args []string) (int, error) {
 	return different, nil
 }
 
-// ask sends one exchange to both servers and returns where they differ.
-func ask(reference, own *server, x exchange) ([]string, error) {
-	want, err := reference.send(x)
-	if err != nil {
-		return nil, err
+func readExchanges(raw []byte) (exchanges []exchange, err error) {
+	for decoder := json.NewDecoder(bytes.NewReader(raw)); decoder.More(); {
+		var x exchange
+		if err := decoder.Decode(&x); err != nil {
+			return nil, err
+		}
+		exchanges = append(exchanges, x)
 	}
-	got, err := own.send(x)
-	if err != nil {
-		return []string{err.Error()}, nil
+	return exchanges, nil
+}
+
+// batches groups the exchanges that may be sent at once: neighbours that only
+// read, and whose answers no placeholder stands for. Many of them wait.
+func batches(exchanges []exchange) (out [][]exchange) {
+	named := map[string]bool{}
+	for _, x := range exchanges {
+		for _, m := range placeholder.FindAllStringSubmatch(x.Path+string(x.Body), -1) {
+			named[m[1]] = true
+		}
 	}
-	return compare(want, got), nil
+	open := false
+	for _, x := range exchanges {
+		reads := x.Method == http.MethodGet && !named[x.ID]
+		if reads && open && len(out[len(out)-1]) < 24 {
+			out[len(out)-1] = append(out[len(out)-1], x)
+		} else {
+			out = append(out, []exchange{x})
+		}
+		open = reads
+	}
+	return out
+}
+
+// ask sends one exchange to both servers and returns where they differ. That a
+// server does not answer is an answer too: the other should not either.
+func ask(reference, own *server, x exchange) []string {
+	var want, got answer
+	var wantErr, gotErr error
+	var both sync.WaitGroup
+	both.Go(func() { want, wantErr = reference.send(x) })
+	both.Go(func() { got, gotErr = own.send(x) })
+	both.Wait()
+	switch {
+	case wantErr != nil && gotErr != nil:
+		return nil
+	case wantErr != nil:
+		return []string{fmt.Sprintf("want %v, got %d %s", wantErr, got.status, gist(got.body))}
+	case gotErr != nil:
+		return []string{fmt.Sprintf("want %d %s, got %v", want.status, gist(want.body), gotErr)}
+	}
+	return compare(want, got)
 }
 
 func report(title string, found []string, verbose bool) {
