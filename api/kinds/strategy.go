@@ -56,6 +56,10 @@ type Strategy struct {
 	Fields func(obj runtime.Object) []sqlstore.Pair
 	// FieldNames are the names that Fields may give, so that an unknown one is refused.
 	FieldNames []string
+	// FieldAliases are older names of some of them.
+	FieldAliases map[string]string
+	// UnknownField words the refusal of an unknown one; nil: as most kinds do.
+	UnknownField func(gvk schema.GroupVersionKind, name string) error
 
 	// ResetFields are the paths (fieldpath strings such as "status" or "spec") that this path ignores, which
 	// managedFields must not record: status for the main resource, spec for status.

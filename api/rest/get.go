@@ -1,8 +1,11 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -42,8 +45,10 @@ func (c *call) serveRead() error {
 	var obj runtime.Object
 	var err error
 	switch c.info.Verb {
-	case "get", "list":
+	case "get":
 		obj, err = c.Resource.Read(&c.Context, c.Name)
+	case "list":
+		obj, err = c.readList()
 	default:
 		return methodNotAllowed(c.info.Verb)
 	}
@@ -59,4 +64,26 @@ func (c *call) serveRead() error {
 		return c.answerComputed(obj)
 	}
 	return c.answerObject(http.StatusOK, obj)
+}
+
+// readList is the list of a computed resource, of which the selectors choose.
+func (c *call) readList() (runtime.Object, error) {
+	o, err := c.listOptions()
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Resource.Read(&c.Context, "")
+	if err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", c.Resource.Name, err)
+	}
+	s := selector{labels: o.LabelSelector, fields: o.FieldSelector}
+	items = slices.DeleteFunc(items, func(obj runtime.Object) bool { return !s.matches(c.Resource, obj) })
+	if err := meta.SetList(list, items); err != nil {
+		return nil, fmt.Errorf("list %s: %w", c.Resource.Name, err)
+	}
+	return list, nil
 }

@@ -29,15 +29,24 @@ func (s selector) empty() bool {
 	return (s.labels == nil || s.labels.Empty()) && (s.fields == nil || s.fields.Empty())
 }
 
-// fieldLabel refuses a field that the kind has no index for.
+// fieldLabel refuses a field that the kind has no index for. A kind that names
+// no fields of its own knows both of metadata's, in whatever scope; one that
+// does knows a namespace only if it has one.
 func (c *call) fieldLabel(name, value string) (string, string, error) {
+	s := c.Resource.Strategy
+	own := !c.Resource.Custom && s != nil && len(s.FieldNames) > 0
+	if own && s.FieldAliases[name] != "" {
+		name = s.FieldAliases[name]
+	}
 	switch {
-	case name == "metadata.name", name == "metadata.namespace":
+	case name == "metadata.name", name == "metadata.namespace" && (c.Resource.Namespaced || !own):
 		return name, value, nil
-	case c.Resource.Strategy != nil && slices.Contains(c.Resource.Strategy.FieldNames, name):
+	case s != nil && slices.Contains(s.FieldNames, name):
 		return name, value, nil
-	case c.Resource.Custom, c.Resource.Strategy == nil || len(c.Resource.Strategy.FieldNames) == 0:
+	case !own:
 		return "", "", fmt.Errorf("%q is not a known field selector: only %q, %q", name, "metadata.name", "metadata.namespace")
+	case s.UnknownField != nil:
+		return "", "", s.UnknownField(c.Version.GVK, name)
 	}
 	return "", "", fmt.Errorf("field label not supported: %s", name)
 }

@@ -1,15 +1,12 @@
 package apps
 
 import (
-	"strconv"
-
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
 	"kuberow/api/kinds/core"
-	"kuberow/sqlstore"
 )
 
 func replicaSets() *kinds.Resource {
@@ -37,10 +34,6 @@ func replicaSets() *kinds.Resource {
 				return core.PodTemplateWarnings(&s.Spec.Template, path)
 			}
 			return nil
-		},
-		FieldNames: []string{"status.replicas"},
-		Fields: func(s *appsv1.ReplicaSet) []sqlstore.Pair {
-			return common.Pairs("status.replicas", strconv.Itoa(int(s.Status.Replicas)))
 		},
 		ResetFields: []string{"status"},
 	}

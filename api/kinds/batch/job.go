@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -50,6 +51,9 @@ func jobs() *kinds.Resource {
 		ValidateUpdate: validateJobUpdate,
 		Warnings:       jobWarnings,
 		FieldNames:     []string{"status.successful"},
+		UnknownField: func(_ schema.GroupVersionKind, name string) error {
+			return fmt.Errorf("field label %q not supported for Job", name)
+		},
 		Fields: func(j *batchv1.Job) []sqlstore.Pair {
 			return common.Pairs("status.successful", strconv.Itoa(int(j.Status.Succeeded)))
 		},

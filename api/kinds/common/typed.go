@@ -34,6 +34,8 @@ type Typed[T any, P pointer[T]] struct {
 	ValidateName              func(name string, prefix bool) []string
 	Fields                    func(obj *T) []sqlstore.Pair
 	FieldNames                []string
+	FieldAliases              map[string]string
+	UnknownField              func(gvk schema.GroupVersionKind, name string) error
 	ResetFields               []string
 	AllowCreateOnUpdate       bool
 	ForbidUnconditionalUpdate bool
@@ -45,7 +47,8 @@ type Typed[T any, P pointer[T]] struct {
 // Strategy gives the untyped form that the registry holds.
 func (t Typed[T, P]) Strategy() *kinds.Strategy {
 	s := &kinds.Strategy{
-		ValidateName: t.ValidateName, FieldNames: t.FieldNames, ResetFields: t.ResetFields,
+		ValidateName: t.ValidateName, ResetFields: t.ResetFields,
+		FieldNames: t.FieldNames, FieldAliases: t.FieldAliases, UnknownField: t.UnknownField,
 		AllowCreateOnUpdate: t.AllowCreateOnUpdate, ForbidUnconditionalUpdate: t.ForbidUnconditionalUpdate,
 		FreeMeta: t.FreeMeta, FreeFinalizers: t.FreeFinalizers, FreeUpdate: t.FreeUpdate,
 		Default: one[T, P](t.Default), Canonicalize: one[T, P](t.Canonicalize),

@@ -38,7 +38,7 @@ func readComponents(_ *kinds.Context, name string) (runtime.Object, error) {
 		list.Items = append(list.Items, c)
 	}
 	if name != "" {
-		return nil, errors.NewNotFound(schema.GroupResource{Resource: "componentstatuses"}, name)
+		return nil, errors.NewNotFound(schema.GroupResource{Resource: "componentstatus"}, name)
 	}
 	return list, nil
 }

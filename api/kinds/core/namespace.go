@@ -29,9 +29,9 @@ func namespaces() *kinds.Resource {
 		Canonicalize:   labelNamespace,
 		CheckDelete:    terminateNamespace,
 		ValidateName:   common.NameLabel,
-		FieldNames:     []string{"name", "status.phase"},
+		FieldNames:     []string{"status.phase"},
 		Fields: func(n *corev1.Namespace) []sqlstore.Pair {
-			return common.Pairs("name", n.Name, "status.phase", string(n.Status.Phase))
+			return common.Pairs("status.phase", string(n.Status.Phase))
 		},
 		ResetFields: []string{"status"},
 	}

@@ -5,7 +5,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
-	"kuberow/sqlstore"
 )
 
 // A PersistentVolume's phase belongs to its controller; the API only stamps the
@@ -23,8 +22,6 @@ func persistentVolumes() *kinds.Resource {
 		Validate:         validatePersistentVolume,
 		ValidateUpdate:   validatePersistentVolumeUpdate,
 		Warnings:         persistentVolumeWarnings,
-		FieldNames:       []string{"name"},
-		Fields:           func(p *corev1.PersistentVolume) []sqlstore.Pair { return common.Pairs("name", p.Name) },
 		ResetFields:      []string{"status"},
 	}
 	status := strategy

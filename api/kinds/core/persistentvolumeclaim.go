@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
-	"kuberow/sqlstore"
 )
 
 // A claim's dataSource and dataSourceRef are two names for one thing, kept in
@@ -24,8 +23,6 @@ func persistentVolumeClaims() *kinds.Resource {
 		Validate:       validateClaim,
 		ValidateUpdate: validateClaimUpdate,
 		Warnings:       claimWarnings,
-		FieldNames:     []string{"name"},
-		Fields:         func(c *corev1.PersistentVolumeClaim) []sqlstore.Pair { return common.Pairs("name", c.Name) },
 		ResetFields:    []string{"status"},
 	}
 	status := strategy

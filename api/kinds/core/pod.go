@@ -69,8 +69,10 @@ func podStrategy() podTyped {
 		FieldNames: []string{
 			"spec.hostNetwork", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
 			"status.nominatedNodeName", "status.phase", "status.podIP",
+			"status.podIPs", // may be asked for, but no pod has a value for it
 		},
-		ResetFields: []string{"status"},
+		FieldAliases: map[string]string{"spec.host": "spec.nodeName"}, // of the first clients of v1
+		ResetFields:  []string{"status"},
 	}
 }
 

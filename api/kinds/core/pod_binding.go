@@ -35,7 +35,7 @@ func bindings() *kinds.Resource {
 
 // podBindingStrategy lets the merged object through: bind made the change, and checked it.
 func podBindingStrategy(main podTyped) podTyped {
-	return podTyped{Default: main.Default, Fields: main.Fields, FieldNames: main.FieldNames}
+	return podTyped{Default: main.Default, Fields: main.Fields, FieldNames: main.FieldNames, FieldAliases: main.FieldAliases}
 }
 
 func createBinding(r *kinds.Context, in runtime.Object) (runtime.Object, error) {

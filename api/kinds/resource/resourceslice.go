@@ -8,6 +8,7 @@ import (
 
 	resourcev1 "k8s.io/api/resource/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -44,6 +45,9 @@ func resourceSlices() *kinds.Resource {
 			},
 			Fields:     sliceFields,
 			FieldNames: []string{"spec.driver", "spec.nodeName", "spec.pool.name"},
+			UnknownField: func(gvk schema.GroupVersionKind, name string) error {
+				return fmt.Errorf("field label not supported for %s: %s", gvk, name)
+			},
 		}.Strategy(),
 	}
 }
