@@ -74,11 +74,15 @@ func (l *lister) next(ctx context.Context) ([]sqlstore.KV, error) {
 			}
 		}
 		if l.limit > 0 && len(rows) >= l.limit {
-			if len(rows) > l.limit {
-				rows, l.more = rows[:l.limit], true
-				l.last = rows[l.limit-1].Key
+			// What follows counts as more even if none of it is selected: who pages finds out.
+			rows = rows[:l.limit]
+			l.more = l.more || l.last > rows[l.limit-1].Key
+			l.last, l.limit = rows[l.limit-1].Key, -1
+			if !l.more && len(q.Terms) > 0 {
+				if l.more, err = l.anyAfter(ctx); err != nil {
+					return nil, err
+				}
 			}
-			l.limit = -1
 		} else if l.limit > 0 {
 			l.limit -= len(rows)
 		}
@@ -87,6 +91,15 @@ func (l *lister) next(ctx context.Context) ([]sqlstore.KV, error) {
 			return rows, nil
 		}
 	}
+}
+
+// anyAfter tells whether the range has a key after the last row given.
+func (l *lister) anyAfter(ctx context.Context) (bool, error) {
+	if l.to == "" {
+		return false, nil
+	}
+	page, err := l.rest.Store.Range(ctx, sqlstore.Query{From: l.last + "\x00", To: l.to, Revision: l.revision, Limit: 1})
+	return len(page.Rows) > 0, err
 }
 
 // done tells whether there is nothing more to read.
@@ -126,6 +139,10 @@ func (c *call) newLister(o *internalversion.ListOptions) (*lister, error) {
 	}
 	l.from, l.to = l.selector.reach(c.Resource, c.listNamespace())
 	l.count = l.selector.empty()
+	if o.ResourceVersion == "0" && c.Resource.Name != "events" {
+		// Whatever state there is: upstream takes it from its cache (which events have none of), all at once.
+		l.limit = 0
+	}
 	if o.Continue != "" {
 		return l, c.resume(l, o)
 	}
@@ -174,8 +191,8 @@ func (c *call) waitFor(revision int64) error {
 	return err
 }
 
-// token is what a continue parameter holds, as upstream encodes it.
-type token struct {
+// continueToken is what a continue parameter holds, as upstream encodes it.
+type continueToken struct {
 	Version  string `json:"v"`
 	Revision int64  `json:"rv"`
 	Start    string `json:"start"`
@@ -192,41 +209,45 @@ func (c *call) resume(l *lister, o *internalversion.ListOptions) error {
 	}
 	l.from = c.Resource.Range(c.listNamespace()) + strings.TrimPrefix(t.Start, "/")
 	if t.Revision > 0 {
+		if err := c.waitFor(t.Revision); err != nil {
+			return err
+		}
 		l.revision, l.inGo = t.Revision, !l.selector.empty()
 	}
 	return nil
 }
 
-func parseToken(s string) (token, error) {
+func parseToken(s string) (continueToken, error) {
 	const bad = "continue key is not valid"
 	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
-		return token{}, fmt.Errorf("%s: %w", bad, err)
+		return continueToken{}, fmt.Errorf("%s: %w", bad, err)
 	}
-	var t token
+	var t continueToken
 	if err := json.Unmarshal(data, &t); err != nil {
-		return token{}, fmt.Errorf("%s: %w", bad, err)
+		// The message names the type, which upstream has in another package.
+		return continueToken{}, fmt.Errorf("%s: %s", bad, strings.Replace(err.Error(), "rest.", "storage.", 1))
 	}
 	if t.Version != "meta.k8s.io/v1" {
-		return token{}, fmt.Errorf("%s: server does not recognize this encoded version %s", bad, t.Version)
+		return continueToken{}, fmt.Errorf("%s: server does not recognize this encoded version %s", bad, t.Version)
 	}
 	if t.Revision == 0 {
-		return token{}, fmt.Errorf("%s: incorrect encoded start resourceVersion (version meta.k8s.io/v1)", bad)
+		return continueToken{}, fmt.Errorf("%s: incorrect encoded start resourceVersion (version meta.k8s.io/v1)", bad)
 	}
 	if t.Start == "" {
-		return token{}, fmt.Errorf("%s: encoded start key empty (version meta.k8s.io/v1)", bad)
+		return continueToken{}, fmt.Errorf("%s: encoded start key empty (version meta.k8s.io/v1)", bad)
 	}
 	key := t.Start
 	if !strings.HasPrefix(key, "/") {
 		key = "/" + key
 	}
 	if path.Clean(key) != key {
-		return token{}, fmt.Errorf("%s: %s", bad, t.Start)
+		return continueToken{}, fmt.Errorf("%s: %s", bad, t.Start)
 	}
 	return t, nil
 }
 
-func (t token) String() string {
+func (t continueToken) String() string {
 	b, err := json.Marshal(t)
 	if err != nil {
 		return ""
@@ -262,7 +283,7 @@ func (c *call) listMeta(l *lister, o *internalversion.ListOptions) metav1.ListMe
 	m := metav1.ListMeta{ResourceVersion: fmt.Sprint(l.revision)}
 	if l.more && l.limit < 0 {
 		start := strings.TrimPrefix(l.last+"\x00", c.Resource.Range(c.listNamespace()))
-		m.Continue = token{Version: "meta.k8s.io/v1", Revision: l.revision, Start: start}.String()
+		m.Continue = continueToken{Version: "meta.k8s.io/v1", Revision: l.revision, Start: start}.String()
 		if l.selector.empty() && l.count {
 			n := l.remaining
 			m.RemainingItemCount = &n
