@@ -29,6 +29,55 @@ func Cells(ctx context.Context, q sqlx.QueryerContext, t Table, ids []int64) (ma
 	return collect(t, rows, err)
 }
 
+// CellsOf renders an object that is in no row, given as the JSON text that
+// kv.value would have: what a dry run made, or a bookmark's empty one. The
+// view's own text does it, with the one row put in kv's place.
+func CellsOf(ctx context.Context, q sqlx.QueryerContext, t Table, value string) ([]any, error) {
+	object, err := objectBody()
+	if err != nil {
+		return nil, err
+	}
+	row, err := t.rowBody()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.QueryContext(ctx, "WITH kv(id, version, prev_id, value) AS (SELECT 0, 1, NULL, ?), object AS ("+object+
+		") SELECT id, "+t.columnList("")+" FROM ("+row+")", value)
+	cells, err := collect(t, rows, err)
+	return cells[0], err
+}
+
+// rowBody is the query of NAME_row.
+func (t Table) rowBody() (string, error) {
+	for _, v := range t.Views {
+		if v.Name == t.Name+"_row" {
+			return v.body()
+		}
+	}
+	return "", fmt.Errorf("render %s: it has no view of rows", t.Name)
+}
+
+// objectBody is the query of the view object.
+func objectBody() (string, error) {
+	for _, t := range all() {
+		for _, v := range t.Views {
+			if v.Name == "object" {
+				return v.body()
+			}
+		}
+	}
+	return "", errors.New("there is no view object")
+}
+
+// body is the query that the view is a name for.
+func (v View) body() (string, error) {
+	_, body, ok := strings.Cut(v.SQL, " AS\n")
+	if !ok {
+		return "", fmt.Errorf("view %s: no query", v.Name)
+	}
+	return strings.TrimSuffix(strings.TrimSpace(body), ";"), nil
+}
+
 // ListCells is Cells for the answer to a list: where upstream marks a name in a
 // list and not elsewhere (the default StorageClass), so does this. The rows
 // must live.

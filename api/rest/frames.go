@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -174,7 +175,7 @@ func (f *framer) tableFrame(event string, shown *sqlstore.KV, cells []any) ([]by
 const initialEventsEnd = "k8s.io/initial-events-end"
 
 // bookmark is the event that only says how far the watch is.
-func (f *framer) bookmark(revision int64, endOfInitial bool) ([]byte, error) {
+func (f *framer) bookmark(ctx context.Context, revision int64, endOfInitial bool) ([]byte, error) {
 	obj := f.version.New()
 	obj.GetObjectKind().SetGroupVersionKind(f.version.GVK)
 	m, ok := obj.(metav1.Object)
@@ -186,7 +187,7 @@ func (f *framer) bookmark(revision int64, endOfInitial bool) ([]byte, error) {
 		m.SetAnnotations(map[string]string{initialEventsEnd: "true"})
 	}
 	if f.table != nil {
-		return f.tableBookmark(m)
+		return f.tableBookmark(ctx, m, obj)
 	}
 	if f.out.IsMetadata() {
 		p := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -201,15 +202,33 @@ func (f *framer) bookmark(revision int64, endOfInitial bool) ([]byte, error) {
 	return jsonEvent("BOOKMARK", obj)
 }
 
-func (f *framer) tableBookmark(m metav1.Object) ([]byte, error) {
-	p := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		ResourceVersion: m.GetResourceVersion(), Annotations: m.GetAnnotations(),
-	}}
-	p.SetGroupVersionKind(f.out.As.GroupVersion().WithKind("PartialObjectMetadata"))
+// tableBookmark shows an object that has nothing but its revision, as one row.
+func (f *framer) tableBookmark(ctx context.Context, m metav1.Object, obj runtime.Object) ([]byte, error) {
+	empty := sqlstore.KV{Value: []byte(`{"metadata":{"name":""}}`)}
+	cells, err := f.table.cells(ctx, []sqlstore.KV{empty}, false)
+	if err != nil {
+		return nil, err
+	}
+	row := cells[0]
+	if row == nil {
+		if row, err = f.table.plainCells(&empty); err != nil {
+			return nil, err
+		}
+	}
+	if f.table.include != metav1.IncludeObject {
+		p := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: m.GetResourceVersion(), Annotations: m.GetAnnotations(),
+		}}
+		p.SetGroupVersionKind(f.out.As.GroupVersion().WithKind("PartialObjectMetadata"))
+		obj = p
+	}
 	t := metav1.Table{
 		TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: f.out.As.GroupVersion().String()},
 		ListMeta: metav1.ListMeta{ResourceVersion: m.GetResourceVersion()},
-		Rows:     []metav1.TableRow{{Cells: []any{}, Object: runtime.RawExtension{Object: &p}}},
+		Rows:     []metav1.TableRow{{Cells: row, Object: runtime.RawExtension{Object: obj}}},
+	}
+	if !f.headed {
+		t.ColumnDefinitions, f.headed = f.table.definitions(), true
 	}
 	return jsonEvent("BOOKMARK", &t)
 }

@@ -13,9 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"kuberow/tables"
 )
 
 // The scale subresource is an autoscaling/v1 Scale that is stored nowhere: it
@@ -38,7 +41,7 @@ func (c *call) serveScale() error {
 		if err != nil {
 			return err
 		}
-		return c.answerObject(http.StatusOK, s)
+		return c.answerScale(s)
 	case "update", "patch":
 		return c.changeScale()
 	}
@@ -70,7 +73,24 @@ func (c *call) changeScale() error {
 	if err != nil {
 		return err
 	}
-	return c.answerObject(http.StatusOK, s)
+	return c.answerScale(s)
+}
+
+// answerScale writes a Scale, also as a Table: its cells are in no view, since no row holds it.
+func (c *call) answerScale(s *autoscalingv1.Scale) error {
+	if !c.out.IsTable() {
+		return c.answerObject(http.StatusOK, s)
+	}
+	t, err := c.newTable()
+	if err != nil {
+		return err
+	}
+	t.table, t.known = tables.For(autoscalingv1.GroupName, "scale")
+	age := duration.HumanDuration(c.Now.Sub(s.CreationTimestamp.Time))
+	return c.answerRows([]runtime.Object{s}, &metav1.Table{
+		ListMeta: metav1.ListMeta{ResourceVersion: s.ResourceVersion}, ColumnDefinitions: t.definitions(),
+		Rows: []metav1.TableRow{{Cells: []any{s.Name, s.Spec.Replicas, s.Status.Replicas, age}}},
+	})
 }
 
 // scaleChange reads the request as a change of a Scale.

@@ -35,9 +35,6 @@ type tableWriter struct {
 
 // newTable reads the table options of the request.
 func (c *call) newTable() (*tableWriter, error) {
-	if c.out.MediaType == wire.Protobuf {
-		return nil, wire.NotAcceptableText("object *v1.Table does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message")
-	}
 	o := &metav1.TableOptions{}
 	if err := decodeQuery(c.req.URL.Query(), o); err != nil {
 		return nil, err
@@ -51,8 +48,9 @@ func (c *call) newTable() (*tableWriter, error) {
 }
 
 // columns are the definitions, as JSON.
-func (t *tableWriter) columns() ([]byte, error) {
-	var defs []metav1.TableColumnDefinition
+func (t *tableWriter) columns() ([]byte, error) { return json.Marshal(t.definitions()) }
+
+func (t *tableWriter) definitions() (defs []metav1.TableColumnDefinition) {
 	if !t.known {
 		doc := metav1.ObjectMeta{}.SwaggerDoc()
 		defs = []metav1.TableColumnDefinition{
@@ -67,7 +65,7 @@ func (t *tableWriter) columns() ([]byte, error) {
 			})
 		}
 	}
-	return json.Marshal(defs)
+	return defs
 }
 
 // head is the Table up to its first row.
@@ -84,6 +82,9 @@ func (t *tableWriter) head(m metav1.ListMeta, columns []byte) ([]byte, error) {
 func (t *tableWriter) cells(ctx context.Context, rows []sqlstore.KV, inList bool) (map[int64][]any, error) {
 	if !t.known {
 		return nil, nil
+	}
+	if len(rows) == 1 && rows[0].ID == 0 { // what a dry run made
+		return t.unstored(ctx, rows[0].Value)
 	}
 	ids := make([]int64, 0, len(rows))
 	for i := range rows {
@@ -115,6 +116,15 @@ func (t *tableWriter) cells(ctx context.Context, rows []sqlstore.KV, inList bool
 		return nil
 	})
 	return all, err
+}
+
+// unstored renders an object that is in no row.
+func (t *tableWriter) unstored(ctx context.Context, value []byte) (map[int64][]any, error) {
+	if err := t.rest.waitForViews(ctx); err != nil {
+		return nil, err
+	}
+	cells, err := tables.CellsOf(ctx, t.rest.Store.Reader(), t.table, string(value))
+	return map[int64][]any{0: cells}, err
 }
 
 // appendRow appends one row. shown is the row whose object stands beside the
@@ -175,7 +185,11 @@ func (c *call) answerComputed(obj runtime.Object) error {
 			return fmt.Errorf("render %s: %w", c.Resource.Name, err)
 		}
 	}
-	table := c.Resource.Table(objs)
+	return c.answerRows(objs, c.Resource.Table(objs))
+}
+
+// answerRows writes a Table whose cells were computed in Go, with the metadata of each row's object.
+func (c *call) answerRows(objs []runtime.Object, table *metav1.Table) error {
 	for i := range table.Rows {
 		m, err := meta.Accessor(objs[i])
 		if err != nil {
@@ -189,8 +203,7 @@ func (c *call) answerComputed(obj runtime.Object) error {
 	return wire.WriteObject(c.w, c.req, http.StatusOK, wire.Output{MediaType: c.out.MediaType, Pretty: c.out.Pretty}, table)
 }
 
-// plainCells are the name and the age: for a kind without a view, and for an
-// object that a dry run left in no table.
+// plainCells are the name and the age: for a kind without a view.
 func (t *tableWriter) plainCells(kv *sqlstore.KV) ([]any, error) {
 	obj, err := wire.Decoded(kv, kv.ModRevision, t.res.Hub.New)
 	if err != nil {
@@ -200,12 +213,7 @@ func (t *tableWriter) plainCells(kv *sqlstore.KV) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", kv.Key, err)
 	}
-	if !t.known {
-		return []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}, nil
-	}
-	cells := make([]any, len(t.table.Columns))
-	cells[0] = m.GetName()
-	return cells, nil
+	return []any{m.GetName(), m.GetCreationTimestamp().UTC().Format(time.RFC3339)}, nil
 }
 
 // answerTable writes a Table of rows that are all at hand.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kuberow/api/wire"
@@ -59,6 +58,11 @@ func (c *call) serveWatch() error {
 	if err != nil {
 		return err
 	}
+	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
+	var early error
+	if initial && revision > 0 {
+		early = c.waitFor(revision)
+	}
 	timeout := minWatch + time.Duration(rand.Int64N(int64(minWatch)))
 	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
 		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
@@ -72,18 +76,12 @@ func (c *call) serveWatch() error {
 		selector: selector{labels: o.LabelSelector, fields: o.FieldSelector},
 	}
 	w.from, w.to = w.selector.reach(c.Resource, c.listNamespace())
-	return w.run(o, revision)
+	return w.run(revision, initial, early)
 }
 
-// run starts the answer and goes on until the watch ends. Errors after the
-// headers are events.
-func (w *watcher) run(o *internalversion.ListOptions, revision int64) error {
-	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
-	if initial && revision > 0 {
-		if err := w.waitFor(revision); err != nil {
-			return err
-		}
-	}
+// run starts the answer and goes on until the watch ends. Errors are events
+// from here on, the early one too.
+func (w *watcher) run(revision int64, initial bool, early error) error {
 	if revision == 0 {
 		revision = w.call.rest.Store.Revision()
 	}
@@ -98,7 +96,10 @@ func (w *watcher) run(o *internalversion.ListOptions, revision int64) error {
 	w.flush = func() { _ = control.Flush() }
 	w.flush()
 	w.scheduleBookmark()
-	err := w.stream(initial)
+	err := early
+	if err == nil {
+		err = w.stream(initial)
+	}
 	if err == nil || ended(err) || errors.Is(err, context.DeadlineExceeded) || w.Ctx.Err() != nil {
 		return nil
 	}
@@ -176,7 +177,7 @@ func (w *watcher) scheduleBookmark() {
 }
 
 func (w *watcher) sendBookmark(endOfInitial bool) error {
-	b, err := w.framer.bookmark(w.position, endOfInitial)
+	b, err := w.framer.bookmark(w.Ctx, w.position, endOfInitial)
 	if err != nil {
 		return err
 	}
