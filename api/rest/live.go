@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -77,6 +78,9 @@ func (r *REST) put(c *kinds.Context, res *kinds.Resource, obj runtime.Object) (s
 	m.SetResourceVersion("")
 	wire.Normalize(obj)
 	obj.GetObjectKind().SetGroupVersionKind(res.Hub.GVK)
+	if !res.Custom {
+		dropEmpties(reflect.ValueOf(obj))
+	}
 	if op.Value, err = json.Marshal(obj); err != nil {
 		return op, fmt.Errorf("encode %s: %w", op.Key, err)
 	}
