@@ -34,7 +34,9 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	h.Set("Cache-Control", "no-cache, private")
 	info, err := s.resolver.NewRequestInfo(req)
 	if err != nil {
-		wire.WriteStatus(w, req, apierrors.NewInternalError(fmt.Errorf("failed to create RequestInfo: %w", err)).Status())
+		h.Del("Cache-Control")
+		text := fmt.Sprintf("Internal Server Error: %q: failed to create RequestInfo: %v", req.RequestURI, err)
+		http.Error(w, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text), http.StatusInternalServerError)
 		return
 	}
 	long := longRunning(info)

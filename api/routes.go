@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"sort"
-	"strings"
 
 	"github.com/julienschmidt/httprouter"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,7 +26,7 @@ func (s *Server) routes() *httprouter.Router {
 	for _, m := range methods {
 		r.Handle(m, "/*path", func(w http.ResponseWriter, req *http.Request, _ httprouter.Params) { all(w, req) })
 	}
-	r.NotFound = http.HandlerFunc(notFound)
+	r.NotFound = all // a method that is not among them: who answers the path says so
 	return r
 }
 
@@ -52,7 +51,7 @@ func (s *Server) allRoutes() http.HandlerFunc {
 			s.serveAPI(w, req)
 			return
 		}
-		if page := own[strings.TrimSuffix(path, "/")]; page != nil {
+		if page := own[path]; page != nil {
 			page(w, req)
 			return
 		}
@@ -116,9 +115,10 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 // ownPages are the paths that this package answers itself.
 func (s *Server) ownPages() map[string]http.HandlerFunc {
 	pages := map[string]http.HandlerFunc{
-		"/version": s.serveVersion,
-		"/metrics": s.metrics.serve,
-		"":         s.servePaths,
+		"/version":  wire.Route(s.serveVersion, wire.JSON),
+		"/version/": wire.Route(s.serveVersion, wire.JSON),
+		"/metrics":  s.metrics.serve,
+		"/":         s.servePaths,
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		pages["/"+name] = func(w http.ResponseWriter, req *http.Request) { s.serveHealth(w, req, name) }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 
 	jose "github.com/go-jose/go-jose/v4"
+
+	"kuberow/api/wire"
 )
 
 // Paths of the documents.
@@ -46,7 +48,7 @@ func (s *ServiceAccounts) ServeJWKS() http.HandlerFunc {
 }
 
 func serveDocument(mediaType string, document any) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return wire.Route(func(w http.ResponseWriter, _ *http.Request) {
 		data, err := json.Marshal(document)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -55,5 +57,5 @@ func serveDocument(mediaType string, document any) http.HandlerFunc {
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Cache-Control", "public, max-age=3600")
 		w.Write(data)
-	}
+	}, mediaType)
 }

@@ -49,7 +49,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 func (h *handler) serveRoot(w http.ResponseWriter, req *http.Request, core bool) {
-	if !readOnly(w, req) {
+	if core && !readOnly(w, req) { // what lists groups answers any method, as upstream's aggregator does
 		return
 	}
 	if mediaType := wantsAggregated(req); mediaType != "" {
@@ -88,11 +88,9 @@ func (h *handler) serveGroup(w http.ResponseWriter, req *http.Request, parts []s
 		h.serveVersion(w, req, g, parts[1])
 		return
 	}
-	if readOnly(w, req) {
-		doc := g.document()
-		doc.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		h.write(w, req, false, &doc)
-	}
+	doc := g.document()
+	doc.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+	h.write(w, req, false, &doc)
 }
 
 func (h *handler) serveVersion(w http.ResponseWriter, req *http.Request, g *group, version string) {
@@ -113,8 +111,8 @@ func (h *handler) write(w http.ResponseWriter, req *http.Request, routed bool, o
 			"406: Not Acceptable\n\nAvailable representations: "+strings.Join(wire.Representations(false), ", ")))
 		return
 	}
-	out, err := wire.Negotiate(req)
-	if err != nil || out.As != nil {
+	out, err := wire.NegotiatePlain(req)
+	if err != nil {
 		err := wire.NotAcceptable(wire.Representations(false)).(*wire.StatusError)
 		wire.WriteStatus(w, req, err.S)
 		return
@@ -183,8 +181,7 @@ func readOnly(w http.ResponseWriter, req *http.Request) bool {
 	if req.Method == http.MethodGet {
 		return true
 	}
-	wire.WriteStatus(w, req, failure(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-		"the server does not allow this method on the requested resource"))
+	wire.WriteStatus(w, req, wire.MethodNotAllowed())
 	return false
 }
 

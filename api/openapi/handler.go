@@ -53,11 +53,7 @@ type document struct {
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodGet && req.Method != http.MethodHead {
-		http.Error(w, "405 method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	p := strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/openapi/"), "/")
+	p := strings.TrimPrefix(req.URL.Path, "/openapi/")
 	var err error
 	switch rest, below := strings.CutPrefix(p, "v3/"); {
 	case p == "v2":
@@ -80,7 +76,7 @@ func (h *handler) servePart(w http.ResponseWriter, req *http.Request, name strin
 			return h.serve(w, req, v3, p)
 		}
 	}
-	http.NotFound(w, req)
+	w.WriteHeader(http.StatusNotFound)
 	return nil
 }
 
@@ -104,7 +100,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, req *http.Request) error {
 		return fmt.Errorf("encode index: %w", err)
 	}
 	w.Header().Set("Etag", fmt.Sprintf("%q", fmt.Sprintf("%X", sha512.Sum512(b))))
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8") // upstream leaves it to be guessed
 	http.ServeContent(w, req, "", h.started, bytes.NewReader(b))
 	return nil
 }
@@ -153,6 +149,9 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request, d dialect, p p
 	header := w.Header()
 	header.Set("Content-Type", contentType)
 	header.Set("Etag", fmt.Sprintf("%q", doc.hash))
+	if d == v2 {
+		header.Add("Vary", "Accept-Encoding") // upstream says so of this document only
+	}
 	header.Add("Vary", "Accept")
 	if hash := req.URL.Query().Get("hash"); d == v3 && hash != "" {
 		if hash != doc.hash {
@@ -176,7 +175,6 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request, d dialect, p p
 // send writes a compressed document to clients that take it so, and unpacks it for others.
 func send(w http.ResponseWriter, req *http.Request, b []byte) error {
 	header := w.Header()
-	header.Add("Vary", "Accept-Encoding")
 	if strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Content-Length", fmt.Sprint(len(b)))

@@ -94,14 +94,6 @@ func (e encoder) fromHub(hub runtime.Object) (runtime.Object, error) {
 	return obj, nil
 }
 
-// internalType names the Go type that upstream has for the kind inside of the server.
-func (e encoder) internalType() string {
-	if e.res.Custom {
-		return "*unstructured.Unstructured"
-	}
-	return "*" + wire.InternalPackage(e.res.Hub.GVK.Group) + "." + e.res.Kind
-}
-
 // partial gives the metadata of a row in the version of meta.k8s.io that was asked for.
 func (e encoder) partial(kv *sqlstore.KV, version string) ([]byte, error) {
 	dst := append([]byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`), version...)
@@ -145,7 +137,7 @@ func (c *call) answer(code int, r row) error {
 	case c.out.IsTable():
 		return c.answerTable(code, metav1.ListMeta{ResourceVersion: wire.Revision(r.kv.ModRevision)}, []sqlstore.KV{r.kv}, false)
 	case c.out.As != nil && c.out.As.Kind == "PartialObjectMetadataList":
-		return wire.NotAcceptableText("you requested PartialObjectMetadataList, but the requested object is not a list (%s)", e.internalType())
+		return c.notAList(r.obj)
 	case c.out.IsMetadata() && c.out.MediaType == wire.Protobuf:
 		p, err := e.partialObject(&r.kv, c.out.As.Version)
 		if err != nil {
@@ -174,10 +166,16 @@ func (c *call) answer(code int, r row) error {
 
 // answerObject writes an object that is stored nowhere: a review, a Scale.
 func (c *call) answerObject(code int, obj runtime.Object) error {
+	if c.out.IsTable() {
+		var err error
+		if c.out, err = wire.NegotiateMetadata(c.req); err != nil {
+			return err
+		}
+	}
 	if c.out.As != nil {
 		m, err := meta.Accessor(obj)
-		if err != nil || !c.out.IsMetadata() {
-			return wire.NotAcceptableText("no %s of %s", c.out.As.Kind, obj.GetObjectKind().GroupVersionKind().Kind)
+		if err != nil || c.out.As.Kind == "PartialObjectMetadataList" {
+			return c.notAList(obj)
 		}
 		p := meta.AsPartialObjectMetadata(m)
 		p.SetGroupVersionKind(*c.out.As)
@@ -228,6 +226,10 @@ func (c *call) streamList(write func([]byte) (int, error), l *lister, m metav1.L
 	}
 	gvk := c.listGVK()
 	buf := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q,"metadata":%s,"items":[`, gvk.Kind, gvk.GroupVersion().String(), head)
+	if c.out.IsMetadata() && len(rows) == 0 && l.done() {
+		_, err := write(append(bytes.TrimSuffix(buf, []byte("[")), "null}\n"...))
+		return err
+	}
 	if c.Resource.Custom && !c.out.IsMetadata() {
 		buf = fmt.Appendf(nil, `{"apiVersion":%q,"items":[`, gvk.GroupVersion().String())
 	}
@@ -345,6 +347,22 @@ func setListMeta(list runtime.Object, m metav1.ListMeta) {
 
 // listAsObject is the 406 of a list asked for as one object's metadata.
 func (c *call) listAsObject() error {
-	return wire.NotAcceptableText("you requested PartialObjectMetadata, but the requested object is a list (*%s.%sList)",
-		"core", c.Resource.Kind)
+	return wire.NotAcceptableText("you requested PartialObjectMetadata, but the requested object is a list (%s)", c.upstreamType(c.Resource.Kind, "List"))
+}
+
+// notAList is the 406 of one object asked for as a list's metadata.
+func (c *call) notAList(obj runtime.Object) error {
+	kind := c.Resource.Kind
+	if obj != nil && c.sub != nil {
+		kind = c.sub.GVK.Kind
+	}
+	return wire.NotAcceptableText("you requested PartialObjectMetadataList, but the requested object is not a list (%s)", c.upstreamType(kind, ""))
+}
+
+// upstreamType names the Go type that upstream has the kind in: its messages show it.
+func (c *call) upstreamType(kind, suffix string) string {
+	if c.Resource.Custom {
+		return "*unstructured.Unstructured" + suffix
+	}
+	return "*" + wire.InternalPackage(c.Resource.Hub.GVK.Group) + "." + kind + suffix
 }

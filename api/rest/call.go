@@ -129,7 +129,7 @@ func (r *REST) find(info *request.RequestInfo) (*kinds.Resource, *kinds.Version,
 		return nil, nil, nil, noSuchResource(info.Verb)
 	}
 	version := res.Version(info.APIVersion)
-	if version == nil || !res.Namespaced && info.Namespace != "" && res.Name != "namespaces" {
+	if version == nil || !res.Namespaced && info.Namespace != "" && res.Name != "namespaces" || unrouted(res, info) {
 		return nil, nil, nil, noSuchResource(info.Verb)
 	}
 	if info.Subresource == "" {
@@ -142,6 +142,42 @@ func (r *REST) find(info *request.RequestInfo) (*kinds.Resource, *kinds.Version,
 	return res, version, sub, nil
 }
 
+// unrouted tells whether no method at all has a route of that form: a name
+// without its namespace, a name of what has none (reviews), the old prefixes
+// proxy and, but for what can be watched, watch.
+func unrouted(res *kinds.Resource, info *request.RequestInfo) bool {
+	if len(info.Parts) > 1 { // not by info.Name, which a field selector can set
+		if res.Namespaced && info.Namespace == "" {
+			return true
+		}
+		named := func(verb string) bool {
+			return verb == "get" || verb == "update" || verb == "patch" || verb == "delete"
+		}
+		if info.Subresource == "" && !slices.ContainsFunc(res.Verbs, named) {
+			return true
+		}
+	}
+	switch prefix := oldPrefix(info); prefix {
+	case "":
+		return false
+	case "watch":
+		return info.Subresource != "" || !slices.Contains(res.Verbs, "watch")
+	}
+	return true
+}
+
+// oldPrefix is what stands between version and resource in the URLs of old: watch or proxy.
+func oldPrefix(info *request.RequestInfo) string {
+	parts := strings.Split(strings.Trim(info.Path, "/"), "/")
+	if info.APIGroup != "" {
+		parts = parts[1:]
+	}
+	if len(parts) > 2 && (parts[2] == "watch" || parts[2] == "proxy") {
+		return parts[2]
+	}
+	return ""
+}
+
 // allowed checks the verb against the resource, and the method against the
 // URL: a method has no route on a collection, say, whatever the verb.
 func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestInfo, req *http.Request) error {
@@ -150,10 +186,17 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 		verbs = sub.Verbs
 	}
 	if sub != nil && sub.Connect {
-		if slices.Contains(verbs, info.Verb) {
-			return nil
+		routed := req.Method != http.MethodHead && slices.Contains(verbs, info.Verb)
+		if sub.Name == "proxy" { // it hands on any method that it knows
+			routed = slices.Contains(verbs, info.Verb) || req.Method == http.MethodOptions
 		}
-		return methodNotAllowed(info.Verb)
+		if !routed {
+			return methodNotAllowed(info.Verb)
+		}
+		if sub.Name != "log" && req.URL.Query().Has("dryRun") {
+			return apierrors.NewBadRequest("dryRun is not supported")
+		}
+		return nil
 	}
 	named := info.Name != ""
 	if named && sub == nil && res.Create != nil {
@@ -161,7 +204,7 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 	}
 	routed := true
 	switch req.Method {
-	case http.MethodGet, http.MethodHead:
+	case http.MethodGet:
 	case http.MethodPost:
 		routed = !named || sub != nil
 	case http.MethodPut, http.MethodPatch:
@@ -171,7 +214,7 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 		routed = false
 	}
 	// All-namespaces URLs of namespaced resources can only be read; reviews have no namespace to be in.
-	if res.Namespaced && info.Namespace == "" && req.Method != http.MethodGet && req.Method != http.MethodHead {
+	if res.Namespaced && info.Namespace == "" && req.Method != http.MethodGet || oldPrefix(info) != "" && req.Method != http.MethodGet {
 		routed = false
 	}
 	verb := info.Verb

@@ -55,6 +55,9 @@ func (c *call) serveDeleteCollection() error {
 			break
 		}
 	}
+	if c.out.As != nil && c.out.As.Kind == "PartialObjectMetadata" {
+		return c.listAsObject()
+	}
 	return c.answerList(l, c.listMeta(l, o), all)
 }
 

@@ -27,9 +27,6 @@ func (h *Handler) command(w http.ResponseWriter, r *http.Request, info *request.
 	if options.TTY {
 		options.Stderr = false // a terminal has one output
 	}
-	if !options.Stdin && !options.Stdout && !options.Stderr {
-		return apierrors.NewBadRequest("you must specify at least 1 of stdin, stdout, stderr")
-	}
 	if r.Method == http.MethodGet {
 		if err := h.mayCreate(r, info); err != nil {
 			return err
@@ -38,6 +35,9 @@ func (h *Handler) command(w http.ResponseWriter, r *http.Request, info *request.
 	pod, container, err := h.placed(r, info, q.Get("container"))
 	if err != nil {
 		return err
+	}
+	if !options.Stdin && !options.Stdout && !options.Stderr {
+		return apierrors.NewBadRequest("you must specify at least 1 of stdin, stdout, stderr")
 	}
 	session := &session{nodes: h.Nodes, pod: pod, container: container, command: q["command"], attach: info.Subresource == "attach"}
 	spdy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { session.serve(w, r, options) })

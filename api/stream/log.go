@@ -33,7 +33,7 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, info *request.Requ
 	}
 	out := &logWriter{ResponseWriter: w, flush: options.Follow}
 	if pod.Spec.NodeName == "" {
-		out.start() // Real Kubernetes answers 200 and nothing for a pod that has no node yet.
+		w.WriteHeader(http.StatusNoContent) // there is nothing, and nowhere to ask for more
 		return nil
 	}
 	if err := h.Nodes.Logs(r.Context(), pod, options, out); err != nil && !out.started {

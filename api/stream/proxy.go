@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -38,8 +39,15 @@ func (h *Handler) proxy(w http.ResponseWriter, r *http.Request, info *request.Re
 	case "services":
 		pod, number, err = h.servicePort(r, info.Namespace, name, port)
 	default:
-		if _, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "nodes"}, "", name); err != nil {
+		node, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "nodes"}, "", name)
+		if err != nil {
 			return err
+		}
+		if known := node.(*corev1.Node).Status.Addresses; len(known) == 0 {
+			return &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+				Message: fmt.Sprintf("no preferred addresses found; known addresses: %v", known),
+			}}
 		}
 		return apierrors.NewServiceUnavailable("nodes of kuberow serve no port of their own: use pods/proxy, logs or exec")
 	}
@@ -78,8 +86,9 @@ func (h *Handler) podPort(r *http.Request, namespace, name, port string) (*corev
 	if err != nil {
 		return nil, 0, err
 	}
-	if pod.Spec.NodeName == "" {
-		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
+	// Wherever the pod is: without an address of its own there is nothing to dial.
+	if ip := net.ParseIP(pod.Status.PodIP); ip == nil || !ip.IsGlobalUnicast() {
+		return nil, 0, apierrors.NewBadRequest("address not allowed")
 	}
 	number := int32(80)
 	for _, c := range pod.Spec.Containers {

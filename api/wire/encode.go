@@ -185,13 +185,9 @@ func WriteStatus(w http.ResponseWriter, req *http.Request, s metav1.Status) {
 	if d := s.Details; d != nil && d.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
 	}
-	out, err := Negotiate(req)
-	if err != nil || out.As != nil {
-		// A Table clause cannot hold a Status; JSON or protobuf of the same header can.
-		out = Output{MediaType: out.MediaType, Pretty: err != nil || out.Pretty}
-		if out.MediaType == "" {
-			out.MediaType = JSON
-		}
+	out, err := NegotiatePlain(req)
+	if err != nil {
+		out = Output{MediaType: JSON, Pretty: true}
 	}
 	if err := WriteObject(w, req, int(s.Code), out, &s); err != nil {
 		http.Error(w, s.Message, int(s.Code))

@@ -36,8 +36,23 @@ func (o Output) IsMetadata() bool {
 	return o.As != nil && (o.As.Kind == "PartialObjectMetadata" || o.As.Kind == "PartialObjectMetadataList")
 }
 
-// Negotiate chooses the answer's media type from the Accept header.
+// Negotiate chooses the answer's media type from the Accept header: the first
+// clause that can be served.
 func Negotiate(req *http.Request) (Output, error) {
+	return negotiate(req, func(o Output) bool { return !o.IsTable() || o.MediaType != Protobuf })
+}
+
+// NegotiatePlain is Negotiate for what is only served as itself: a Status, discovery.
+func NegotiatePlain(req *http.Request) (Output, error) {
+	return negotiate(req, func(o Output) bool { return o.As == nil })
+}
+
+// NegotiateMetadata is Negotiate for objects that have no Table: reviews.
+func NegotiateMetadata(req *http.Request) (Output, error) {
+	return negotiate(req, func(o Output) bool { return !o.IsTable() })
+}
+
+func negotiate(req *http.Request, served func(Output) bool) (Output, error) {
 	header := req.Header.Get("Accept")
 	if header == "" {
 		return Output{MediaType: JSON, Pretty: pretty(req)}, nil
@@ -48,7 +63,7 @@ func Negotiate(req *http.Request) (Output, error) {
 				continue
 			}
 			out := Output{MediaType: m, Pretty: clause.Params["pretty"] == "1" || pretty(req)}
-			if acceptParameters(clause.Params, &out) {
+			if acceptParameters(clause.Params, &out) && served(out) {
 				return out, nil
 			}
 		}
