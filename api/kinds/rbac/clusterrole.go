@@ -16,6 +16,7 @@ func clusterRoles() *kinds.Resource {
 	return resource(kinds.Resource{
 		Name: "clusterroles", Singular: "clusterrole", StorageVersionHash: "bYE5ZWDrJ44=",
 		Strategy: common.Typed[rbacv1.ClusterRole, *rbacv1.ClusterRole]{
+			AllowCreateOnUpdate: true,
 			BeginCreate: func(r *kinds.Context, o *rbacv1.ClusterRole) error {
 				return mayWriteClusterRole(r, o, aggregates(o))
 			},

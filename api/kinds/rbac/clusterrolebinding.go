@@ -15,8 +15,9 @@ func clusterRoleBindings() *kinds.Resource {
 	return resource(kinds.Resource{
 		Name: "clusterrolebindings", Singular: "clusterrolebinding", StorageVersionHash: "48tpQ8gZHFc=",
 		Strategy: common.Typed[rbacv1.ClusterRoleBinding, *rbacv1.ClusterRoleBinding]{
-			Default:     func(o *rbacv1.ClusterRoleBinding) { defaultBinding(&o.RoleRef, o.Subjects) },
-			BeginCreate: func(r *kinds.Context, o *rbacv1.ClusterRoleBinding) error { return mayBind(r, o.Name, o.RoleRef) },
+			AllowCreateOnUpdate: true,
+			Default:             func(o *rbacv1.ClusterRoleBinding) { defaultBinding(&o.RoleRef, o.Subjects) },
+			BeginCreate:         func(r *kinds.Context, o *rbacv1.ClusterRoleBinding) error { return mayBind(r, o.Name, o.RoleRef) },
 			BeginUpdate: func(r *kinds.Context, o, old *rbacv1.ClusterRoleBinding) error {
 				if onlyForGC(o, old) {
 					return nil

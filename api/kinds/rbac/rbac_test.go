@@ -134,3 +134,12 @@ func TestValidation(t *testing.T) {
 		}
 	}
 }
+
+// kubectl auth reconcile and the bootstrap put roles and bindings that may not be there yet.
+func TestPutMakesRolesAndBindings(t *testing.T) {
+	for _, r := range Resources() {
+		if !r.Strategy.AllowCreateOnUpdate {
+			t.Errorf("a PUT of a new object of %s is refused", r.Name)
+		}
+	}
+}

@@ -11,7 +11,8 @@ func roles() *kinds.Resource {
 	return resource(kinds.Resource{
 		Name: "roles", Singular: "role", Namespaced: true, StorageVersionHash: "7FuwZcIIItM=",
 		Strategy: common.Typed[rbacv1.Role, *rbacv1.Role]{
-			BeginCreate: func(r *kinds.Context, o *rbacv1.Role) error { return mayWriteRole(r, o.Name, o.Rules) },
+			AllowCreateOnUpdate: true,
+			BeginCreate:         func(r *kinds.Context, o *rbacv1.Role) error { return mayWriteRole(r, o.Name, o.Rules) },
 			BeginUpdate: func(r *kinds.Context, o, old *rbacv1.Role) error {
 				if onlyForGC(o, old) {
 					return nil

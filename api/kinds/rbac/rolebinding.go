@@ -15,8 +15,9 @@ func roleBindings() *kinds.Resource {
 	return resource(kinds.Resource{
 		Name: "rolebindings", Singular: "rolebinding", Namespaced: true, StorageVersionHash: "eGsCzGH6b1g=",
 		Strategy: common.Typed[rbacv1.RoleBinding, *rbacv1.RoleBinding]{
-			Default:     func(o *rbacv1.RoleBinding) { defaultBinding(&o.RoleRef, o.Subjects) },
-			BeginCreate: func(r *kinds.Context, o *rbacv1.RoleBinding) error { return mayBind(r, o.Name, o.RoleRef) },
+			AllowCreateOnUpdate: true,
+			Default:             func(o *rbacv1.RoleBinding) { defaultBinding(&o.RoleRef, o.Subjects) },
+			BeginCreate:         func(r *kinds.Context, o *rbacv1.RoleBinding) error { return mayBind(r, o.Name, o.RoleRef) },
 			BeginUpdate: func(r *kinds.Context, o, old *rbacv1.RoleBinding) error {
 				if onlyForGC(o, old) {
 					return nil
