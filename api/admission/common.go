@@ -23,7 +23,7 @@ const (
 func forbidden(a *Attributes, format string, args ...any) *apierrors.StatusError {
 	name := a.Name
 	if name == "" {
-		name = "Unknown!"
+		name = "Unknown"
 		if m, err := meta.Accessor(a.Object); err == nil {
 			if m.GetName() != "" {
 				name = m.GetName()

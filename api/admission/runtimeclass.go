@@ -4,10 +4,13 @@ package admission
 // tolerations) is written into the pods that use it.
 
 import (
+	"net/http"
+
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -55,6 +58,12 @@ func runtimeClass() Plugin {
 func findRuntimeClass(a *Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
 	if pod.Spec.RuntimeClassName == nil {
 		return nil, nil
+	}
+	if *pod.Spec.RuntimeClassName == "" {
+		// Upstream's client refuses to ask for it, and that becomes a server error.
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resource name may not be empty",
+		}}
 	}
 	o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Group: nodev1.GroupName, Resource: "runtimeclasses"}, "", *pod.Spec.RuntimeClassName)
 	if apierrors.IsNotFound(err) {

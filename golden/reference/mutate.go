@@ -26,6 +26,7 @@ import (
 //	update  PUT over the living object
 //	status  PUT to its status subresource
 //	apply   server-side apply over the living object, forced
+//	NAME    PUT to its subresource of that name, such as resize
 type runner struct {
 	reference, own *server
 	kinds          map[string]kind
@@ -39,7 +40,7 @@ type runner struct {
 func mutate(args []string) (int, error) {
 	flags := flag.NewFlagSet("mutate", flag.ExitOnError)
 	reference, own := sides(flags)
-	ways := flags.String("ways", "create,update,status", "what to send: create, update, status, apply")
+	ways := flags.String("ways", "create,update,status", "what to send: create, update, status, apply, or a subresource that takes the kind itself")
 	graft := flags.String("graft", "", "directory of fully populated objects, such as testdata/HEAD of k8s.io/api")
 	only := flags.String("only", "", "change only paths that match this regular expression")
 	flags.Parse(args)
@@ -129,9 +130,11 @@ func (r *runner) object(base map[string]any, ways []string) error {
 			for _, m := range mutations(base, full) {
 				r.try(x, base, base, m, m)
 			}
+		default:
+			r.each(exchange{ID: way, Method: "PUT", Path: path + "/" + way + "?dryRun=All"}, live, own, full)
 		}
 	}
-	gone := exchange{ID: "gone", Method: "DELETE", Path: path + "?gracePeriodSeconds=0"}
+	gone := exchange{ID: "gone", Method: "DELETE", Path: path + "?gracePeriodSeconds=0&propagationPolicy=Background"}
 	if _, err := r.reference.send(gone); err != nil {
 		return err
 	}

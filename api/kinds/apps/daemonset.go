@@ -21,6 +21,7 @@ func daemonSets() *kinds.Resource {
 		func(d *appsv1.DaemonSet) *appsv1.DaemonSetStatus { return &d.Status })
 	strategy := common.Typed[appsv1.DaemonSet, *appsv1.DaemonSet]{
 		Default: defaultDaemonSet,
+		Drop:    func(d *appsv1.DaemonSet) { core.DropTemplateFields(&d.Spec.Template) },
 		PrepareForCreate: func(r *kinds.Context, d *appsv1.DaemonSet) {
 			parts.PrepareForCreate(r, d)
 			setTemplateGeneration(d, max(1, templateGeneration(d)))

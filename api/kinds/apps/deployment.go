@@ -19,6 +19,7 @@ func deployments() *kinds.Resource {
 		func(d *appsv1.Deployment) *appsv1.DeploymentStatus { return &d.Status })
 	strategy := common.Typed[appsv1.Deployment, *appsv1.Deployment]{
 		Default:          defaultDeployment,
+		Drop:             func(d *appsv1.Deployment) { core.DropTemplateFields(&d.Spec.Template) },
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: func(r *kinds.Context, d, old *appsv1.Deployment) {
 			d.Status = old.Status

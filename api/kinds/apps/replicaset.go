@@ -20,6 +20,7 @@ func replicaSets() *kinds.Resource {
 			}
 			core.DefaultPodTemplate(&s.Spec.Template)
 		},
+		Drop:             func(s *appsv1.ReplicaSet) { core.DropTemplateFields(&s.Spec.Template) },
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validateReplicaSet,

@@ -20,6 +20,7 @@ func statefulSets() *kinds.Resource {
 		func(s *appsv1.StatefulSet) *appsv1.StatefulSetStatus { return &s.Status })
 	strategy := common.Typed[appsv1.StatefulSet, *appsv1.StatefulSet]{
 		Default:          defaultStatefulSet,
+		Drop:             func(s *appsv1.StatefulSet) { core.DropTemplateFields(&s.Spec.Template) },
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validateStatefulSet,

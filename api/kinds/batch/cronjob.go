@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
+	"kuberow/api/kinds/core"
 )
 
 // A CronJob makes Jobs named after it and the minute they were due, so its own
@@ -28,6 +29,7 @@ func cronJobs() *kinds.Resource {
 		func(c *batchv1.CronJob) *batchv1.CronJobStatus { return &c.Status })
 	strategy := common.Typed[batchv1.CronJob, *batchv1.CronJob]{
 		Default: defaultCronJob,
+		Drop:    func(c *batchv1.CronJob) { core.DropTemplateFields(&c.Spec.JobTemplate.Spec.Template) },
 		PrepareForCreate: func(r *kinds.Context, c *batchv1.CronJob) {
 			parts.PrepareForCreate(r, c)
 			c.Spec.JobTemplate.Spec.Scheduling = nil

@@ -32,6 +32,7 @@ func jobs() *kinds.Resource {
 		func(j *batchv1.Job) *batchv1.JobStatus { return &j.Status })
 	strategy := common.Typed[batchv1.Job, *batchv1.Job]{
 		Default: defaultJob,
+		Drop:    func(j *batchv1.Job) { core.DropTemplateFields(&j.Spec.Template) },
 		PrepareForCreate: func(r *kinds.Context, j *batchv1.Job) {
 			if !*j.Spec.ManualSelector {
 				generateSelector(j)

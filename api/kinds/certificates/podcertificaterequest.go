@@ -10,13 +10,11 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"fmt"
-	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -73,12 +71,7 @@ func podCertificateRequests() *kinds.Resource {
 func validatePodRequest(o *podRequest) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateSignerName(spec.Child("signerName"), o.Spec.SignerName)
-	for k := range o.Spec.UnverifiedUserAnnotations {
-		errs = append(errs, validation.IsDomainPrefixedKey(spec.Child("unverifiedUserAnnotations"), strings.ToLower(k))...)
-	}
-	if err := apivalidation.ValidateAnnotationsSize(o.Spec.UnverifiedUserAnnotations); err != nil {
-		errs = append(errs, field.TooLong(spec.Child("unverifiedUserAnnotations"), "", apivalidation.TotalAnnotationSizeLimitB))
-	}
+	errs = append(errs, common.UserAnnotations(o.Spec.UnverifiedUserAnnotations, spec.Child("unverifiedUserAnnotations"))...)
 	for _, n := range []struct {
 		path, name string
 		uid        types.UID

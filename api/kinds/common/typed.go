@@ -9,7 +9,8 @@ import (
 )
 
 // A kind's file fills in a Typed with functions over its own Go type and calls
-// Strategy once, when Resources() is built. A field that is nil stays nil.
+// Strategy once, when Resources() is built. A field that is nil stays nil, and
+// Drop runs where there is a preparation.
 
 // pointer says that *T is an API object.
 type pointer[T any] interface {
@@ -20,6 +21,7 @@ type pointer[T any] interface {
 // Typed is a kinds.Strategy in the words of one Go type; the fields and their order are the same.
 type Typed[T any, P pointer[T]] struct {
 	Default                   func(obj *T)
+	Drop                      func(obj *T) // takes out what belongs to features that are off; part of the preparation
 	PrepareForCreate          func(r *kinds.Context, obj *T)
 	PrepareForUpdate          func(r *kinds.Context, obj, old *T)
 	BeginCreate               func(r *kinds.Context, obj *T) error
@@ -68,11 +70,15 @@ func (t Typed[T, P]) Strategy() *kinds.Strategy {
 }
 
 func (t Typed[T, P]) addPrepare(s *kinds.Strategy) {
+	drop := t.Drop
+	if drop == nil {
+		drop = func(*T) {}
+	}
 	if f := t.PrepareForCreate; f != nil {
-		s.PrepareForCreate = func(r *kinds.Context, obj runtime.Object) { f(r, obj.(P)) }
+		s.PrepareForCreate = func(r *kinds.Context, obj runtime.Object) { drop(obj.(P)); f(r, obj.(P)) }
 	}
 	if f := t.PrepareForUpdate; f != nil {
-		s.PrepareForUpdate = func(r *kinds.Context, obj, old runtime.Object) { f(r, obj.(P), old.(P)) }
+		s.PrepareForUpdate = func(r *kinds.Context, obj, old runtime.Object) { drop(obj.(P)); f(r, obj.(P), old.(P)) }
 	}
 	if f := t.BeginCreate; f != nil {
 		s.BeginCreate = func(r *kinds.Context, obj runtime.Object) error { return f(r, obj.(P)) }

@@ -69,6 +69,19 @@ func Annotations(annotations map[string]string, path *field.Path) field.ErrorLis
 	return all
 }
 
+// UserAnnotations checks what the subject of a certificate says about itself: annotations that each
+// have a domain.
+func UserAnnotations(annotations map[string]string, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for _, key := range Keys(annotations) {
+		all = append(all, validation.IsDomainPrefixedKey(path, strings.ToLower(key))...)
+	}
+	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
+		all = append(all, field.TooLong(path, "", apivalidation.TotalAnnotationSizeLimitB))
+	}
+	return all
+}
+
 // QualifiedName checks a name with an optional DNS prefix.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
 	return invalid(validation.IsQualifiedName(value), value, path)

@@ -55,6 +55,7 @@ type podTyped = common.Typed[corev1.Pod, *corev1.Pod]
 func podStrategy() podTyped {
 	return podTyped{
 		Default:          defaultPod,
+		Drop:             func(p *corev1.Pod) { dropPodFields(&p.Spec) },
 		PrepareForCreate: preparePod,
 		PrepareForUpdate: func(_ *kinds.Context, p, old *corev1.Pod) {
 			p.Status = old.Status

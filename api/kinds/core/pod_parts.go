@@ -37,6 +37,7 @@ func preparePodStatus(_ *kinds.Context, p, old *corev1.Pod) {
 	if p.Status.ObservedGeneration == 0 {
 		p.Status.ObservedGeneration = old.Status.ObservedGeneration
 	}
+	dropStatusFields(&p.Status)
 	keepConditionGenerations(p.Status.Conditions, old.Status.Conditions)
 }
 
@@ -69,7 +70,7 @@ func podEphemeralStrategy(main podTyped) podTyped {
 	}
 	s.ValidateUpdate = validateEphemeralUpdate
 	s.Warnings = nil
-	s.ResetFields = []string{"status"}
+	s.ResetFields = nil // what is sent beside the part changes nothing, but upstream notes its manager
 	return s
 }
 
@@ -86,7 +87,7 @@ func podResizeStrategy(main podTyped) podTyped {
 	}
 	s.ValidateUpdate = validatePodResize
 	s.Warnings = nil
-	s.ResetFields = []string{"status"}
+	s.ResetFields = nil // what is sent beside the part changes nothing, but upstream notes its manager
 	return s
 }
 

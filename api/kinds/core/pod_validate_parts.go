@@ -36,8 +36,15 @@ func validatePodStatusUpdate(_ *kinds.Context, p, old *corev1.Pod) field.ErrorLi
 	f.stayTerminated(s.InitContainerStatuses, was.InitContainerStatuses, &old.Spec, old.Spec.InitContainers, path.Child("initContainerStatuses"))
 	f.stayTerminated(s.EphemeralContainerStatuses, was.EphemeralContainerStatuses, nil, nil, path.Child("ephemeralContainerStatuses"))
 	f.claimStatuses(p, path.Child("resourceClaimStatuses"))
+	f.extendedClaim(s.ExtendedResourceClaimStatus, &p.Spec, path.Child("extendedResourceClaimStatus"))
 	f.podIPs(s, was, path)
 	f.hostIPs(s, was, path.Child("hostIPs"))
+	f.statusUsers(s.ContainerStatuses, p.Spec.OS, path.Child("containerStatuses"))
+	f.statusUsers(s.InitContainerStatuses, p.Spec.OS, path.Child("initContainerStatuses"))
+	f.statusUsers(s.EphemeralContainerStatuses, p.Spec.OS, path.Child("ephemeralContainerStatuses"))
+	f.allocatedResources(s.ContainerStatuses, p.Spec.Containers, s, path.Child("containerStatuses"))
+	f.allocatedResources(s.InitContainerStatuses, p.Spec.InitContainers, s, path.Child("initContainerStatuses"))
+	f.noAllocatedResources(s.EphemeralContainerStatuses, path.Child("ephemeralContainerStatuses"))
 	return f.all
 }
 

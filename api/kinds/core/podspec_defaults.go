@@ -22,7 +22,6 @@ func DefaultPodTemplate(t *corev1.PodTemplateSpec) {
 
 // DefaultPodSpec fills in the part of the defaults that pods and templates share.
 func DefaultPodSpec(s *corev1.PodSpec) {
-	dropPodFields(s)
 	defaultPodSpecScalars(s)
 	for i := range s.Volumes {
 		defaultVolume(&s.Volumes[i])

@@ -6,8 +6,12 @@ import (
 )
 
 // Fields of alpha features. v1.37 serves them only behind a gate; when that is
-// off, as here, they vanish in silence on the way in, together with the defaults.
-// Nothing that was stored has any, so an update needs not keep one.
+// off, as here, they vanish in silence when an object is prepared: after its
+// managedFields were computed, so those name them all the same. Nothing that was
+// stored has any, so an update needs not keep one.
+
+// DropTemplateFields takes them out of a pod template; workload kinds call it.
+func DropTemplateFields(t *corev1.PodTemplateSpec) { dropPodFields(&t.Spec) }
 
 func dropPodFields(s *corev1.PodSpec) {
 	s.SchedulingGroup = nil
@@ -28,8 +32,8 @@ func dropPodFields(s *corev1.PodSpec) {
 				p.GRPC.Mode = nil
 			}
 		}
+		dropStopSignal(c)
 		if l := c.Lifecycle; l != nil {
-			l.StopSignal = nil
 			for _, h := range []*corev1.LifecycleHandler{l.PostStart, l.PreStop} {
 				if h != nil {
 					dropProtocol(h.HTTPGet)
@@ -37,6 +41,17 @@ func dropPodFields(s *corev1.PodSpec) {
 			}
 		}
 	})
+}
+
+// dropStopSignal leaves no lifecycle behind in which there was nothing else.
+func dropStopSignal(c *corev1.Container) {
+	if c.Lifecycle == nil || c.Lifecycle.StopSignal == nil {
+		return
+	}
+	c.Lifecycle.StopSignal = nil
+	if *c.Lifecycle == (corev1.Lifecycle{}) {
+		c.Lifecycle = nil
+	}
 }
 
 func dropProtocol(h *corev1.HTTPGetAction) {

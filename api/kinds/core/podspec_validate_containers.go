@@ -43,7 +43,7 @@ func (c *podCheck) checkInitContainers(path *field.Path) {
 		ctr, list := &c.spec.InitContainers[i], path
 		path := path.Index(i)
 		c.checkContainer(ctr, path)
-		c.checkRestart(ctr, path)
+		c.checkInitRestart(ctr, path)
 		if names.Has(ctr.Name) {
 			c.duplicate(path.Child("name"), ctr.Name)
 		} else if ctr.Name != "" {
@@ -87,6 +87,8 @@ func (c *podCheck) runsOnce(ctr *corev1.Container, path *field.Path) {
 	}
 }
 
+const notEphemeral = "cannot be set for an Ephemeral Container"
+
 // ephemeralFields are the fields that a container added to a running pod may have.
 func ephemeralFields() sets.Set[string] {
 	return sets.New("Name", "Image", "Command", "Args", "WorkingDir", "Env", "EnvFrom", "VolumeMounts", "VolumeDevices",
@@ -113,26 +115,26 @@ func (c *podCheck) checkEphemeral(path *field.Path) {
 		if e.TargetContainerName != "" && !others.Has(e.TargetContainerName) {
 			c.missing(path.Child("targetContainerName"), e.TargetContainerName)
 		}
-		c.onlyFields(e.EphemeralContainerCommon, ephemeralFields(), path)
+		c.onlyFields(e.EphemeralContainerCommon, ephemeralFields(), notEphemeral, path)
 		for j, m := range e.VolumeMounts {
 			path := path.Child("volumeMounts").Index(j)
 			if m.SubPath != "" {
-				c.forbidden(path.Child("subPath"), "cannot be set for an Ephemeral Container")
+				c.forbidden(path.Child("subPath"), notEphemeral)
 			}
 			if m.SubPathExpr != "" {
-				c.forbidden(path.Child("subPathExpr"), "cannot be set for an Ephemeral Container")
+				c.forbidden(path.Child("subPathExpr"), notEphemeral)
 			}
 		}
 	}
 }
 
-// onlyFields refuses fields by exclusion, so that a new field of Container is refused until it is allowed.
-func (c *podCheck) onlyFields(e corev1.EphemeralContainerCommon, allowed sets.Set[string], path *field.Path) {
-	v := reflect.ValueOf(e)
+// onlyFields refuses fields of a struct by exclusion, so that a new one is refused until it is allowed.
+func (f *faults) onlyFields(value any, allowed sets.Set[string], detail string, path *field.Path) {
+	v := reflect.ValueOf(value)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
 		if !allowed.Has(name) && !v.Field(i).IsZero() {
-			c.forbidden(path.Child(strings.ToLower(name[:1])+name[1:]), "cannot be set for an Ephemeral Container")
+			f.forbidden(path.Child(strings.ToLower(name[:1])+name[1:]), detail)
 		}
 	}
 }
@@ -223,7 +225,17 @@ func (c *podCheck) checkResizePolicy(policies []corev1.ContainerResizePolicy, pa
 const (
 	maxRestartRules = 20
 	maxRestartCodes = 255
+	noRestartPolicy = "must specify restartPolicy when restart rules are used"
 )
+
+// checkInitRestart: without a policy, an init container's rules are not looked at.
+func (c *podCheck) checkInitRestart(ctr *corev1.Container, path *field.Path) {
+	if ctr.RestartPolicy != nil {
+		c.checkRestart(ctr, path)
+	} else if len(ctr.RestartPolicyRules) > 0 {
+		c.required(path.Child("restartPolicy"), noRestartPolicy)
+	}
+}
 
 func (c *podCheck) checkRestart(ctr *corev1.Container, path *field.Path) {
 	rules, policy := ctr.RestartPolicyRules, path.Child("restartPolicy")
@@ -231,7 +243,7 @@ func (c *podCheck) checkRestart(ctr *corev1.Container, path *field.Path) {
 		if len(rules) == 0 {
 			return
 		}
-		c.required(policy, "must specify restartPolicy when restart rules are used")
+		c.required(policy, noRestartPolicy)
 	} else {
 		oneOf(&c.faults, policy, *ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
 	}

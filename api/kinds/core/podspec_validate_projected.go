@@ -145,9 +145,7 @@ func bundleName(name string) []string {
 
 func (p *projection) certificate(s *corev1.PodCertificateProjection, at *field.Path) {
 	p.add(common.SignerName(s.SignerName, at.Child("signerName")))
-	if s.UserAnnotations != nil {
-		p.add(common.Annotations(s.UserAnnotations, at.Child("userAnnotations")))
-	}
+	p.add(common.UserAnnotations(s.UserAnnotations, at.Child("userAnnotations")))
 	oneOf(&p.faults, at.Child("keyType"), s.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if n := s.MaxExpirationSeconds; n != nil {
 		at := at.Child("maxExpirationSeconds")

@@ -22,36 +22,6 @@ var (
 
 // vendorSources offers each source to source, which knows whether it is the first.
 func (c *podCheck) vendorSources(v *corev1.Volume, source func(there bool, name string, check func(at *field.Path))) {
-	source(v.GitRepo != nil, "gitRepo", func(at *field.Path) {
-		c.named(v.GitRepo.Repository, at.Child("repository"))
-		c.descending(v.GitRepo.Directory, at.Child("directory"))
-	})
-	source(v.GCEPersistentDisk != nil, "gcePersistentDisk", func(at *field.Path) {
-		c.disk("pdName", v.GCEPersistentDisk.PDName, v.GCEPersistentDisk.Partition, at)
-	})
-	source(v.AWSElasticBlockStore != nil, "awsElasticBlockStore", func(at *field.Path) {
-		c.disk("volumeID", v.AWSElasticBlockStore.VolumeID, v.AWSElasticBlockStore.Partition, at)
-	})
-	source(v.ISCSI != nil, "iscsi", func(at *field.Path) {
-		s := v.ISCSI
-		c.iscsi(s.TargetPortal, s.IQN, s.Lun, s.InitiatorName, (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil, at)
-	})
-	source(v.Glusterfs != nil, "glusterfs", func(at *field.Path) {
-		c.named(v.Glusterfs.EndpointsName, at.Child("endpoints"))
-		c.named(v.Glusterfs.Path, at.Child("path"))
-	})
-	source(v.Flocker != nil, "flocker", func(at *field.Path) { c.flocker(v.Flocker, at) })
-	source(v.RBD != nil, "rbd", func(at *field.Path) { c.rbd(v.RBD.CephMonitors, v.RBD.RBDImage, at) })
-	source(v.Cinder != nil, "cinder", func(at *field.Path) {
-		c.named(v.Cinder.VolumeID, at.Child("volumeID"))
-		if r := v.Cinder.SecretRef; r != nil {
-			c.named(r.Name, at.Child("secretRef", "name"))
-		}
-	})
-	source(v.CephFS != nil, "cephfs", func(at *field.Path) { c.monitors(v.CephFS.Monitors, at) })
-	source(v.Quobyte != nil, "quobyte", func(at *field.Path) { c.quobyte(v.Quobyte, at) })
-	source(v.FC != nil, "fc", func(at *field.Path) { c.fibreChannel(v.FC, at) })
-	source(v.FlexVolume != nil, "flexVolume", func(at *field.Path) { c.flex(v.FlexVolume.Driver, v.FlexVolume.Options, at) })
 	source(v.AzureFile != nil, "azureFile", func(at *field.Path) {
 		c.named(v.AzureFile.SecretName, at.Child("secretName"))
 		c.named(v.AzureFile.ShareName, at.Child("shareName"))
@@ -66,7 +36,17 @@ func (c *podCheck) vendorSources(v *corev1.Volume, source func(there bool, name 
 			c.named(r.Name, at.Child("secretRef", "name"))
 		}
 	})
-	source(v.ScaleIO != nil, "scaleIO", func(at *field.Path) { c.scaleIO(v.ScaleIO.Gateway, v.ScaleIO.System, v.ScaleIO.VolumeName, at) })
+}
+
+func (c *podCheck) podISCSI(s *corev1.ISCSIVolumeSource, at *field.Path) {
+	c.iscsi(s.TargetPortal, s.IQN, s.Lun, s.InitiatorName, (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil, at)
+}
+
+func (c *podCheck) podCinder(s *corev1.CinderVolumeSource, at *field.Path) {
+	c.named(s.VolumeID, at.Child("volumeID"))
+	if r := s.SecretRef; r != nil {
+		c.named(r.Name, at.Child("secretRef", "name"))
+	}
 }
 
 func (f *faults) disk(field, id string, partition int32, at *field.Path) {

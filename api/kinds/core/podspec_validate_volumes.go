@@ -52,6 +52,7 @@ func (c *podCheck) checkVolumes(at *field.Path) {
 }
 
 // checkSource checks the one source of a volume; a second one is refused unseen.
+// Where upstream's path differs from the field's name, ours does too.
 func (c *podCheck) checkSource(v *corev1.Volume, at *field.Path) {
 	count := 0
 	source := func(there bool, name string, check func(at *field.Path)) {
@@ -72,26 +73,44 @@ func (c *podCheck) checkSource(v *corev1.Volume, at *field.Path) {
 		}
 	}
 	source(v.HostPath != nil, "hostPath", func(at *field.Path) { c.checkHostPath(v.HostPath, at) })
-	c.vendorSources(v, source)
+	source(v.GitRepo != nil, "gitRepo", func(at *field.Path) { c.checkGitRepo(v.GitRepo, at) })
+	source(v.GCEPersistentDisk != nil, "gcePersistentDisk", func(*field.Path) {
+		c.disk("pdName", v.GCEPersistentDisk.PDName, v.GCEPersistentDisk.Partition, at.Child("persistentDisk"))
+	})
+	source(v.AWSElasticBlockStore != nil, "awsElasticBlockStore", func(at *field.Path) {
+		c.disk("volumeID", v.AWSElasticBlockStore.VolumeID, v.AWSElasticBlockStore.Partition, at)
+	})
 	source(v.Secret != nil, "secret", func(at *field.Path) {
 		c.named(v.Secret.SecretName, at.Child("secretName"))
 		c.files(v.Secret.DefaultMode, v.Secret.Items, at)
 	})
 	source(v.NFS != nil, "nfs", func(at *field.Path) { c.checkNFS(v.NFS, at) })
+	source(v.ISCSI != nil, "iscsi", func(at *field.Path) { c.podISCSI(v.ISCSI, at) })
+	if s := v.ISCSI; s != nil && s.InitiatorName != nil && len(v.Name+":"+s.TargetPortal) > 64 {
+		c.invalid(at.Child("name"), v.Name, "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.")
+	}
+	source(v.Glusterfs != nil, "glusterfs", func(at *field.Path) {
+		c.named(v.Glusterfs.EndpointsName, at.Child("endpoints"))
+		c.named(v.Glusterfs.Path, at.Child("path"))
+	})
+	source(v.Flocker != nil, "flocker", func(at *field.Path) { c.flocker(v.Flocker, at) })
 	source(v.PersistentVolumeClaim != nil, "persistentVolumeClaim", func(at *field.Path) {
 		c.named(v.PersistentVolumeClaim.ClaimName, at.Child("claimName"))
 	})
-	source(v.DownwardAPI != nil, "downwardAPI", func(at *field.Path) {
-		c.mode(v.DownwardAPI.DefaultMode, at.Child("defaultMode"))
-		for i := range v.DownwardAPI.Items {
-			c.downwardFile(&v.DownwardAPI.Items[i], at)
-		}
-	})
+	source(v.RBD != nil, "rbd", func(at *field.Path) { c.rbd(v.RBD.CephMonitors, v.RBD.RBDImage, at) })
+	source(v.Cinder != nil, "cinder", func(at *field.Path) { c.podCinder(v.Cinder, at) })
+	source(v.CephFS != nil, "cephFS", func(*field.Path) { c.monitors(v.CephFS.Monitors, at.Child("cephfs")) })
+	source(v.Quobyte != nil, "quobyte", func(at *field.Path) { c.quobyte(v.Quobyte, at) })
+	source(v.DownwardAPI != nil, "downwarAPI", func(*field.Path) { c.checkDownwardAPI(v.DownwardAPI, at.Child("downwardAPI")) })
+	source(v.FC != nil, "fc", func(at *field.Path) { c.fibreChannel(v.FC, at) })
+	source(v.FlexVolume != nil, "flexVolume", func(at *field.Path) { c.flex(v.FlexVolume.Driver, v.FlexVolume.Options, at) })
 	source(v.ConfigMap != nil, "configMap", func(at *field.Path) {
 		c.named(v.ConfigMap.Name, at.Child("name"))
 		c.files(v.ConfigMap.DefaultMode, v.ConfigMap.Items, at)
 	})
+	c.vendorSources(v, source)
 	source(v.Projected != nil, "projected", func(at *field.Path) { c.checkProjected(v.Projected, at) })
+	source(v.ScaleIO != nil, "scaleIO", func(at *field.Path) { c.scaleIO(v.ScaleIO.Gateway, v.ScaleIO.System, v.ScaleIO.VolumeName, at) })
 	source(v.CSI != nil, "csi", func(at *field.Path) { c.checkCSI(v.CSI, at) })
 	source(v.Ephemeral != nil, "ephemeral", func(*field.Path) { c.checkEphemeralVolume(v, at) })
 	source(v.Image != nil, "image", func(at *field.Path) {
@@ -132,6 +151,18 @@ func (f *faults) checkNFS(n *corev1.NFSVolumeSource, at *field.Path) {
 	f.named(n.Path, at.Child("path"))
 	if !path.IsAbs(n.Path) {
 		f.invalid(at.Child("path"), n.Path, "must be an absolute path")
+	}
+}
+
+func (f *faults) checkGitRepo(g *corev1.GitRepoVolumeSource, at *field.Path) {
+	f.named(g.Repository, at.Child("repository"))
+	f.descending(g.Directory, at.Child("directory"))
+}
+
+func (c *podCheck) checkDownwardAPI(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
+	c.mode(d.DefaultMode, at.Child("defaultMode"))
+	for i := range d.Items {
+		c.downwardFile(&d.Items[i], at)
 	}
 }
 
@@ -201,6 +232,7 @@ func (c *podCheck) checkEphemeralVolume(v *corev1.Volume, volume *field.Path) {
 		at := at.Child("volumeClaimTemplate")
 		c.add(common.Annotations(t.Annotations, at.Child("metadata", "annotations")))
 		c.add(common.Labels(t.Labels, at.Child("metadata", "labels")))
+		c.onlyFields(t.ObjectMeta, sets.New("Annotations", "Labels"), "cannot be set", at.Child("metadata"))
 		c.add(ValidateClaimSpec(&t.Spec, at.Child("spec")))
 	}
 	if c.meta != nil && c.meta.Name != "" && v.Name != "" {

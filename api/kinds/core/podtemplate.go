@@ -15,6 +15,7 @@ func podTemplates() *kinds.Resource {
 		Verbs: common.Verbs(), Prefix: "/registry/podtemplates", StorageVersionHash: "LIXB2x4IFpk=",
 		Strategy: common.Typed[corev1.PodTemplate, *corev1.PodTemplate]{
 			Default:          func(t *corev1.PodTemplate) { DefaultPodTemplate(&t.Template) },
+			Drop:             func(t *corev1.PodTemplate) { DropTemplateFields(&t.Template) },
 			PrepareForCreate: func(_ *kinds.Context, t *corev1.PodTemplate) { t.Generation = 1 },
 			PrepareForUpdate: func(_ *kinds.Context, t, old *corev1.PodTemplate) {
 				common.BumpGeneration(t, old, !common.Equal(t.Template, old.Template))

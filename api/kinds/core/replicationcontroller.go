@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -20,12 +21,18 @@ func replicationControllers() *kinds.Resource {
 		func(c *corev1.ReplicationController) *corev1.ReplicationControllerSpec { return &c.Spec },
 		func(c *corev1.ReplicationController) *corev1.ReplicationControllerStatus { return &c.Status })
 	strategy := common.Typed[corev1.ReplicationController, *corev1.ReplicationController]{
-		Default:          defaultReplicationController,
+		Default: defaultReplicationController,
+		Drop: func(c *corev1.ReplicationController) {
+			if c.Spec.Template != nil {
+				DropTemplateFields(c.Spec.Template)
+			}
+		},
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validateReplicationController,
 		ValidateUpdate:   validateReplicationControllerUpdate,
 		Warnings:         replicationControllerWarnings,
+		ValidateName:     controllerName,
 		FieldNames:       []string{"status.replicas"},
 		Fields: func(c *corev1.ReplicationController) []sqlstore.Pair {
 			return common.Pairs("status.replicas", strconv.Itoa(int(c.Status.Replicas)))
@@ -47,6 +54,14 @@ func replicationControllers() *kinds.Resource {
 			common.Status(v.GVK, status.Strategy()),
 		},
 	}, v)
+}
+
+// controllerName: the rule of most kinds in the words of upstream's newer validators, which say bytes, not characters.
+func controllerName(name string, prefix bool) []string {
+	if prefix {
+		return common.NameSubdomain(name, prefix)
+	}
+	return content.IsDNS1123Subdomain(name)
 }
 
 func defaultReplicationController(c *corev1.ReplicationController) {
