@@ -2,13 +2,13 @@ package core
 
 import (
 	"fmt"
-	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
 )
@@ -157,8 +157,6 @@ func (f *faults) claimStatuses(p *corev1.Pod, path *field.Path) {
 	}
 }
 
-const onePerFamily = "may specify no more than one IP for each IP family"
-
 func (f *faults) podIPs(s, old *corev1.PodStatus, path *field.Path) {
 	path = path.Child("podIPs")
 	var had, ips []string
@@ -169,9 +167,7 @@ func (f *faults) podIPs(s, old *corev1.PodStatus, path *field.Path) {
 		ips = append(ips, ip.IP)
 		f.add(validation.IsValidIPForLegacyField(path.Index(i), ip.IP, true, had))
 	}
-	if len(ips) > 1 && !dualStack(ips) {
-		f.invalid(path, s.PodIPs, onePerFamily)
-	}
+	f.dualStack(ips, s.PodIPs, path)
 	switch {
 	case (s.PodIP == "") != (len(ips) == 0):
 		f.invalid(path, s.PodIPs, "podIP and podIPs must either both be set or both be unset")
@@ -195,19 +191,21 @@ func (f *faults) hostIPs(s, old *corev1.PodStatus, path *field.Path) {
 		ips = append(ips, ip.IP)
 		f.add(validation.IsValidIPForLegacyField(path.Index(i), ip.IP, true, had))
 	}
-	if len(ips) > 1 && !dualStack(ips) {
-		f.invalid(path, s.HostIPs, onePerFamily)
-	}
+	f.dualStack(ips, s.HostIPs, path)
 }
 
 // dualStack: one address of each family, in any order.
-func dualStack(ips []string) bool {
-	if len(ips) != 2 {
-		return false
+func (f *faults) dualStack(ips []string, value any, path *field.Path) {
+	if len(ips) < 2 {
+		return
 	}
-	a, errA := netip.ParseAddr(ips[0])
-	b, errB := netip.ParseAddr(ips[1])
-	return errA == nil && errB == nil && a.Is4() != b.Is4()
+	both, err := netutils.IsDualStackIPStrings(ips)
+	if err != nil {
+		f.all = append(f.all, field.InternalError(path, fmt.Errorf("failed to check for dual stack with error:%w", err)))
+	}
+	if !both || len(ips) > 2 {
+		f.invalid(path, value, "may specify no more than one IP for each IP family")
+	}
 }
 
 func validateEphemeralUpdate(_ *kinds.Context, p, old *corev1.Pod) field.ErrorList {

@@ -279,7 +279,7 @@ func validateClusterIPs(s, old *corev1.Service) field.ErrorList {
 		return f.all
 	}
 	if len(p.ClusterIPs) > 1 && !oneEach(p.ClusterIPs) {
-		f.invalid(ips, p.ClusterIPs, onePerFamily)
+		f.invalid(ips, p.ClusterIPs, "may specify no more than one IP for each IP family")
 	}
 	if !headless(s) {
 		f.expectedFamilies(p, ips)
