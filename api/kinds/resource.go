@@ -115,8 +115,9 @@ type Version struct {
 
 // Subresource is a path below an object: pods/web-1/status.
 type Subresource struct {
-	Name  string                  // status
-	GVK   schema.GroupVersionKind // of the body; discovery prints group and version only where they differ from the parent's
+	Name  string                    // status
+	GVK   schema.GroupVersionKind   // of the body; discovery prints group and version only where they differ from the parent's
+	Also  []schema.GroupVersionKind // other names that the body's kind goes by
 	Verbs []string
 
 	// Strategy is set when the subresource reads and writes the parent object

@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,7 +95,8 @@ func (c *call) decodeSub(body []byte, mediaType, fieldValidation string) (runtim
 	if _, err := clientscheme.Scheme.New(c.sub.GVK); err != nil {
 		return nil, fmt.Errorf("create %s: %w", c.sub.Name, err)
 	}
-	t := wire.Target{GVK: c.sub.GVK, Known: c.rest.known, New: c.emptyPart}
+	also := func(gvk schema.GroupVersionKind) bool { return slices.Contains(c.sub.Also, gvk) }
+	t := wire.Target{GVK: c.sub.GVK, Known: c.rest.known, New: c.emptyPart, Also: also}
 	obj, errs, err := wire.Decode(body, mediaType, t, fieldValidation != metav1.FieldValidationIgnore)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -39,7 +40,11 @@ func pods() *kinds.Resource {
 				Strategy: podBindingStrategy(main).Strategy(),
 			},
 			{Name: "ephemeralcontainers", GVK: v.GVK, Verbs: common.StatusVerbs(), Strategy: podEphemeralStrategy(main).Strategy()},
-			{Name: "eviction", GVK: policyv1.SchemeGroupVersion.WithKind("Eviction"), Verbs: []string{"create"}, Create: createEviction},
+			{
+				Name: "eviction", GVK: policyv1.SchemeGroupVersion.WithKind("Eviction"), Verbs: []string{"create"}, Create: createEviction,
+				// The group's beta is served no more, but its Eviction is what old drainers send.
+				Also: []schema.GroupVersionKind{{Group: policyv1.GroupName, Version: "v1beta1", Kind: "Eviction"}},
+			},
 			stream("exec", "PodExecOptions"),
 			{Name: "log", GVK: v.GVK, Verbs: []string{"get"}, Connect: true},
 			stream("portforward", "PodPortForwardOptions"),

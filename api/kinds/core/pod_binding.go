@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
@@ -77,10 +78,10 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 // the pod that is about to be replaced.
 func bind(r *kinds.Context, p *corev1.Pod, b *corev1.Binding) error {
 	if b.UID != "" && b.UID != p.UID {
-		return errors.NewConflict(podsGR(), p.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", b.UID, p.UID))
+		return unmet(r, p, fmt.Sprintf("UID in precondition: %v, UID in object meta: %v", b.UID, p.UID))
 	}
 	if b.ResourceVersion != "" && b.ResourceVersion != p.ResourceVersion {
-		return errors.NewConflict(podsGR(), p.Name, fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion))
+		return unmet(r, p, fmt.Sprintf("ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", b.ResourceVersion, p.ResourceVersion))
 	}
 	var refused error
 	switch {
@@ -100,6 +101,16 @@ func bind(r *kinds.Context, p *corev1.Pod, b *corev1.Binding) error {
 	p.Labels = merge(p.Labels, b.Labels)
 	setPodCondition(&p.Status, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, metav1.NewTime(r.Now))
 	return nil
+}
+
+// unmet is a failed precondition, told in the words of upstream's storage; a dry run does not
+// get as far as the part of it that knows where keys begin.
+func unmet(r *kinds.Context, p *corev1.Pod, detail string) error {
+	key := "/registry/pods/" + p.Namespace + "/" + p.Name
+	if r.DryRun {
+		key = strings.TrimPrefix(key, "/registry")
+	}
+	return errors.NewConflict(podsGR(), p.Name, fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %s", key, detail))
 }
 
 func merge(into, from map[string]string) map[string]string {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,6 +46,9 @@ func createEviction(r *kinds.Context, in runtime.Object) (runtime.Object, error)
 		path := field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential")
 		return nil, errors.NewInvalid(policyv1.SchemeGroupVersion.WithKind("Eviction").GroupKind(), r.Name, field.ErrorList{
 			field.Invalid(path, true, "can not be set for pod eviction, try after removing the option")})
+	}
+	if all := metav1validation.ValidateDeleteOptions(options); len(all) > 0 {
+		return nil, errors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", all)
 	}
 	dryRun := r.DryRun || len(options.DryRun) > 0
 	obj, err := r.Reader.Get(r.Ctx, podsGR(), r.Namespace, r.Name)
