@@ -60,16 +60,20 @@ func defaultPersistentVolume(p *corev1.PersistentVolume) {
 		p.Spec.VolumeMode = new(corev1.PersistentVolumeFilesystem)
 	}
 	roundUp(p.Spec.Capacity)
-	switch s := &p.Spec.PersistentVolumeSource; {
-	case s.HostPath != nil:
+	s := &p.Spec.PersistentVolumeSource
+	if s.HostPath != nil {
 		defaultHostPath(s.HostPath)
-	case s.RBD != nil:
+	}
+	if s.RBD != nil {
 		defaultRBD(&s.RBD.RBDPool, &s.RBD.RadosUser, &s.RBD.Keyring)
-	case s.ISCSI != nil:
+	}
+	if s.ISCSI != nil {
 		setText(&s.ISCSI.ISCSIInterface, "default")
-	case s.AzureDisk != nil:
+	}
+	if s.AzureDisk != nil {
 		defaultAzureDisk(s.AzureDisk)
-	case s.ScaleIO != nil:
+	}
+	if s.ScaleIO != nil {
 		setText(&s.ScaleIO.StorageMode, "ThinProvisioned")
 		setText(&s.ScaleIO.FSType, "xfs")
 	}

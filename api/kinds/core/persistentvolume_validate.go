@@ -43,9 +43,6 @@ func validatePersistentVolume(_ *kinds.Context, p *corev1.PersistentVolume) fiel
 		f.nodeSelector(n.Required, at.Child("nodeAffinity", "required"))
 	}
 	f.persistentSource(p, at)
-	if s.Local != nil && s.NodeAffinity == nil {
-		f.required(at.Child("nodeAffinity"), "Local volume requires node affinity")
-	}
 	f.volumeClasses(s, at)
 	if _, has := p.Annotations[corev1.MountOptionAnnotation]; has && !takesMountOptions(&s.PersistentVolumeSource) {
 		f.forbidden(field.NewPath("metadata", "annotations", corev1.MountOptionAnnotation), "may not specify mount options for this volume type")
@@ -98,6 +95,8 @@ func (f *faults) volumeMode(mode *corev1.PersistentVolumeMode, at *field.Path) {
 	}
 }
 
+// persistentSource wants one source. They are looked at in this order, and only the first
+// is looked into, but for a flexVolume: that is upstream's way.
 func (f *faults) persistentSource(p *corev1.PersistentVolume, at *field.Path) {
 	count := 0
 	source := func(there bool, name string, check func(at *field.Path)) {
@@ -105,7 +104,7 @@ func (f *faults) persistentSource(p *corev1.PersistentVolume, at *field.Path) {
 			return
 		}
 		count++
-		if count > 1 {
+		if count > 1 && name != "flexVolume" {
 			f.forbidden(at.Child(name), oneType)
 			return
 		}
@@ -113,13 +112,24 @@ func (f *faults) persistentSource(p *corev1.PersistentVolume, at *field.Path) {
 	}
 	s := &p.Spec.PersistentVolumeSource
 	source(s.HostPath != nil, "hostPath", func(at *field.Path) { f.checkHostPath(s.HostPath, at) })
-	f.vendorPersistent(p.Name, s, source)
+	f.vendorDisks(s, source)
 	source(s.NFS != nil, "nfs", func(at *field.Path) { f.checkNFS(s.NFS, at) })
+	f.vendorNetworks(p.Name, s, source)
 	source(s.Local != nil, "local", func(at *field.Path) {
 		if s.Local.Path == "" {
 			f.required(at.Child("path"), "")
 		} else {
 			f.noBacksteps(s.Local.Path, at.Child("path"))
+		}
+		if p.Spec.NodeAffinity == nil {
+			f.required(field.NewPath("spec", "nodeAffinity"), "Local volume requires node affinity")
+		}
+	})
+	source(s.StorageOS != nil, "storageos", func(at *field.Path) {
+		f.storageOS(s.StorageOS.VolumeName, s.StorageOS.VolumeNamespace, at)
+		if r := s.StorageOS.SecretRef; r != nil {
+			f.named(r.Name, at.Child("secretRef", "name"))
+			f.named(r.Namespace, at.Child("secretRef", "namespace"))
 		}
 	})
 	source(s.CSI != nil, "csi", func(at *field.Path) { f.persistentCSI(s.CSI, at) })
@@ -153,9 +163,9 @@ func (f *faults) persistentCSI(s *corev1.CSIPersistentVolumeSource, at *field.Pa
 	}
 }
 
-func (f *faults) vendorPersistent(name string, s *corev1.PersistentVolumeSource, source func(there bool, name string, check func(at *field.Path))) {
+func (f *faults) vendorDisks(s *corev1.PersistentVolumeSource, source func(there bool, name string, check func(at *field.Path))) {
 	source(s.GCEPersistentDisk != nil, "gcePersistentDisk", func(at *field.Path) {
-		f.disk("pdName", s.GCEPersistentDisk.PDName, s.GCEPersistentDisk.Partition, at)
+		f.disk("pdName", s.GCEPersistentDisk.PDName, s.GCEPersistentDisk.Partition, field.NewPath("spec", "persistentDisk")) // upstream's path
 	})
 	source(s.AWSElasticBlockStore != nil, "awsElasticBlockStore", func(at *field.Path) {
 		f.disk("volumeID", s.AWSElasticBlockStore.VolumeID, s.AWSElasticBlockStore.Partition, at)
@@ -163,20 +173,30 @@ func (f *faults) vendorPersistent(name string, s *corev1.PersistentVolumeSource,
 	source(s.Glusterfs != nil, "glusterfs", func(at *field.Path) {
 		f.named(s.Glusterfs.EndpointsName, at.Child("endpoints"))
 		f.named(s.Glusterfs.Path, at.Child("path"))
+		if n := s.Glusterfs.EndpointsNamespace; n != nil && *n == "" {
+			f.invalid(at.Child("endpointsNamespace"), *n, "if the endpointnamespace is set, it must be a valid namespace name")
+		} else if n != nil {
+			f.add(common.DNSLabel(*n, at.Child("endpointsNamespace")))
+		}
 	})
 	source(s.Flocker != nil, "flocker", func(at *field.Path) { f.flocker(s.Flocker, at) })
+}
+
+func (f *faults) vendorNetworks(name string, s *corev1.PersistentVolumeSource, source func(there bool, name string, check func(at *field.Path))) {
 	source(s.RBD != nil, "rbd", func(at *field.Path) { f.rbd(s.RBD.CephMonitors, s.RBD.RBDImage, at) })
 	source(s.Quobyte != nil, "quobyte", func(at *field.Path) { f.quobyte(s.Quobyte, at) })
-	source(s.CephFS != nil, "cephfs", func(at *field.Path) { f.monitors(s.CephFS.Monitors, at) })
+	source(s.CephFS != nil, "cephFS", func(*field.Path) { f.monitors(s.CephFS.Monitors, field.NewPath("spec", "cephfs")) }) // both paths are upstream's
 	source(s.ISCSI != nil, "iscsi", func(at *field.Path) {
 		i := s.ISCSI
 		if i.InitiatorName != nil && len(name+":"+i.TargetPortal) > 64 {
 			f.invalid(at.Child("targetportal"), i.TargetPortal, "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.")
 		}
-		f.iscsi(i.TargetPortal, i.IQN, i.Lun, i.InitiatorName, (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil, at)
-		if i.SecretRef != nil {
-			f.named(i.SecretRef.Name, at.Child("secretRef", "name"))
-		}
+		f.iscsi(iscsiTarget{
+			portal: i.TargetPortal, iqn: i.IQN, lun: i.Lun, initiator: i.InitiatorName,
+			lacksSecret:   (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil,
+			unnamedSecret: i.SecretRef != nil && i.SecretRef.Name == "",
+			unknownName:   "must be valid format",
+		}, at)
 	})
 	source(s.Cinder != nil, "cinder", func(at *field.Path) {
 		f.named(s.Cinder.VolumeID, at.Child("volumeID"))
@@ -199,7 +219,6 @@ func (f *faults) vendorPersistent(name string, s *corev1.PersistentVolumeSource,
 	source(s.PortworxVolume != nil, "portworxVolume", func(at *field.Path) { f.named(s.PortworxVolume.VolumeID, at.Child("volumeID")) })
 	source(s.AzureDisk != nil, "azureDisk", func(at *field.Path) { f.azureDisk(s.AzureDisk, at) })
 	source(s.ScaleIO != nil, "scaleIO", func(at *field.Path) { f.scaleIO(s.ScaleIO.Gateway, s.ScaleIO.System, s.ScaleIO.VolumeName, at) })
-	source(s.StorageOS != nil, "storageos", func(at *field.Path) { f.storageOS(s.StorageOS.VolumeName, s.StorageOS.VolumeNamespace, at) })
 }
 
 func takesMountOptions(s *corev1.PersistentVolumeSource) bool {

@@ -75,14 +75,16 @@ func defaultProjected(p *corev1.ProjectedVolumeSource) {
 
 // defaultVendorVolume fills in the storage systems that once were part of Kubernetes itself.
 func defaultVendorVolume(v *corev1.Volume) {
-	switch {
-	case v.ISCSI != nil:
+	if v.ISCSI != nil {
 		setText(&v.ISCSI.ISCSIInterface, "default")
-	case v.RBD != nil:
+	}
+	if v.RBD != nil {
 		defaultRBD(&v.RBD.RBDPool, &v.RBD.RadosUser, &v.RBD.Keyring)
-	case v.AzureDisk != nil:
+	}
+	if v.AzureDisk != nil {
 		defaultAzureDisk(v.AzureDisk)
-	case v.ScaleIO != nil:
+	}
+	if v.ScaleIO != nil {
 		setText(&v.ScaleIO.StorageMode, "ThinProvisioned")
 		setText(&v.ScaleIO.FSType, "xfs")
 	}

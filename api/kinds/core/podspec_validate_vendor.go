@@ -39,7 +39,11 @@ func (c *podCheck) vendorSources(v *corev1.Volume, source func(there bool, name 
 }
 
 func (c *podCheck) podISCSI(s *corev1.ISCSIVolumeSource, at *field.Path) {
-	c.iscsi(s.TargetPortal, s.IQN, s.Lun, s.InitiatorName, (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil, at)
+	c.iscsi(iscsiTarget{
+		portal: s.TargetPortal, iqn: s.IQN, lun: s.Lun, initiator: s.InitiatorName,
+		lacksSecret: (s.DiscoveryCHAPAuth || s.SessionCHAPAuth) && s.SecretRef == nil,
+		unknownName: "must be valid format starting with iqn, eui, or naa",
+	}, at)
 }
 
 func (c *podCheck) podCinder(s *corev1.CinderVolumeSource, at *field.Path) {
@@ -56,25 +60,37 @@ func (f *faults) disk(field, id string, partition int32, at *field.Path) {
 	}
 }
 
-func (f *faults) iscsi(portal, iqn string, lun int32, initiator *string, needsSecret bool, at *field.Path) {
-	f.named(portal, at.Child("targetPortal"))
-	if iqn == "" {
+// iscsiTarget is what the iSCSI sources of pods and of persistent volumes have in common.
+type iscsiTarget struct {
+	portal, iqn                string
+	lun                        int32
+	initiator                  *string
+	lacksSecret, unnamedSecret bool
+	unknownName                string // what is said of a name of no known form
+}
+
+func (f *faults) iscsi(t iscsiTarget, at *field.Path) {
+	f.named(t.portal, at.Child("targetPortal"))
+	if t.iqn == "" {
 		f.required(at.Child("iqn"), "")
 	} else {
-		f.iscsiName(iqn, at.Child("iqn"))
+		f.iscsiName(t.iqn, t.unknownName, at.Child("iqn"))
 	}
-	if lun < 0 || lun > 255 {
-		f.invalid(at.Child("lun"), lun, validation.InclusiveRangeError(0, 255))
+	if t.lun < 0 || t.lun > 255 {
+		f.invalid(at.Child("lun"), t.lun, validation.InclusiveRangeError(0, 255))
 	}
-	if needsSecret {
+	if t.lacksSecret {
 		f.required(at.Child("secretRef"), "")
 	}
-	if initiator != nil {
-		f.iscsiName(*initiator, at.Child("initiatorname"))
+	if t.unnamedSecret {
+		f.required(at.Child("secretRef", "name"), "")
+	}
+	if t.initiator != nil {
+		f.iscsiName(*t.initiator, t.unknownName, at.Child("initiatorname"))
 	}
 }
 
-func (f *faults) iscsiName(name string, at *field.Path) {
+func (f *faults) iscsiName(name, unknown string, at *field.Path) {
 	for prefix, form := range map[string]*regexp.Regexp{"iqn": iqnName, "eui": euiName, "naa": naaName} {
 		if strings.HasPrefix(name, prefix) {
 			if !form.MatchString(name) {
@@ -83,7 +99,7 @@ func (f *faults) iscsiName(name string, at *field.Path) {
 			return
 		}
 	}
-	f.invalid(at, name, "must be valid format starting with iqn, eui, or naa")
+	f.invalid(at, name, unknown)
 }
 
 func (f *faults) flocker(s *corev1.FlockerVolumeSource, at *field.Path) {
