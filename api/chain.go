@@ -11,10 +11,15 @@ import (
 
 	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/warning"
 
+	"kuberow/api/kinds"
 	"kuberow/api/rest"
 	"kuberow/api/wire"
 )
@@ -60,6 +65,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 
 // pass leads a request through the links to its handler.
 func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, long bool) {
+	req = req.WithContext(warning.WithWarningRecorder(req.Context(), warnings{w}))
 	u, err := s.authenticate(req)
 	if err != nil {
 		w.trail = s.Audit.unknown(w, req, attributes(nil, req, info))
@@ -69,7 +75,7 @@ func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, l
 	a := attributes(u, req, info)
 	w.trail = s.Audit.begin(w, req, a, long)
 	if req, u, err = s.impersonate(req, &a); err != nil {
-		s.refuse(w, req, err)
+		s.refuse(w, req, refusal{err})
 		return
 	}
 	w.trail.impersonated(u, a.User)
@@ -131,6 +137,16 @@ func (s *Server) impersonate(req *http.Request, a *authorizer.AttributesRecord) 
 	return req.WithContext(request.WithUser(req.Context(), a.User)), sender, nil
 }
 
+// warnings writes what authenticators warn of into the answer's header.
+type warnings struct{ http.ResponseWriter }
+
+// AddWarning implements warning.Recorder.
+func (w warnings) AddWarning(agent, text string) {
+	if header, err := utilnet.NewWarningHeader(299, agent, text); err == nil {
+		w.Header().Add("Warning", header)
+	}
+}
+
 func (s *Server) authenticate(req *http.Request) (user.Info, error) {
 	if u, ok := trusted(req.Context()); ok {
 		return u, nil
@@ -149,14 +165,27 @@ func (s *Server) authenticate(req *http.Request) (user.Info, error) {
 
 // attributes are what the authorizer decides by.
 func attributes(u user.Info, req *http.Request, info *request.RequestInfo) authorizer.AttributesRecord {
-	return authorizer.AttributesRecord{
+	a := authorizer.AttributesRecord{
 		User: u, Verb: info.Verb, Path: req.URL.Path, ResourceRequest: info.IsResourceRequest,
 		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource,
 		Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name,
 	}
+	if info.FieldSelector != "" {
+		selector, err := fields.ParseSelector(info.FieldSelector)
+		if a.FieldSelectorParsingErr = err; err == nil {
+			a.FieldSelectorRequirements = selector.Requirements()
+		}
+	}
+	if info.LabelSelector != "" {
+		selector, err := labels.Parse(info.LabelSelector)
+		if a.LabelSelectorParsingErr = err; err == nil {
+			a.LabelSelectorRequirements, _ = selector.Requirements()
+		}
+	}
+	return a
 }
 
-// refusal marks the 403 of authorization: its answer has one more header.
+// refusal marks what impersonation and authorization refuse: its answer has one more header.
 type refusal struct{ error }
 
 // Unwrap gives the error to answer with.
@@ -164,7 +193,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 func (s *Server) authorize(ctx context.Context, a authorizer.AttributesRecord) (reason string, err error) {
 	if s.Authorizer == nil {
-		return "", refusal{rest.Forbidden(a, "no authorizer is set")}
+		return "", refusal{kinds.Forbidden(a, "no authorizer is set")}
 	}
 	decision, reason, err := s.Authorizer.Authorize(ctx, a)
 	switch {
@@ -174,7 +203,7 @@ func (s *Server) authorize(ctx context.Context, a authorizer.AttributesRecord) (
 		s.Logger.Warn("authorization failed", "user", a.User.GetName(), "path", a.Path, "error", err)
 		return reason, apierrors.NewInternalError(err)
 	}
-	return reason, refusal{rest.Forbidden(a, reason)}
+	return reason, refusal{kinds.Forbidden(a, reason)}
 }
 
 // refuse answers with the error of a link.

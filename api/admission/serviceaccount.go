@@ -36,8 +36,11 @@ func serviceAccount(l *lookup) Plugin {
 		Name: "ServiceAccount",
 		Mutate: func(a *Attributes) error {
 			pod := a.newPod()
-			if pod == nil || mirrorPod(pod) {
+			if pod == nil {
 				return nil
+			}
+			if mirrorPod(pod) {
+				return checkMirror(a, pod) // before the pod's own rules, which would refuse some of this, too
 			}
 			if pod.Spec.ServiceAccountName == "" {
 				pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = defaultAccount, defaultAccount

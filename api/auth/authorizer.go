@@ -14,12 +14,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/endpoints/request"
 	"kuberow/api/kinds"
 )
 
@@ -121,28 +117,6 @@ func (z *Authorizer) RoleRules(ctx context.Context, ref rbacv1.RoleRef, namespac
 	return z.RBAC.RoleRules(ctx, ref, namespace)
 }
 
-// Attributes is what an authorizer sees of a request.
-func Attributes(u user.Info, info *request.RequestInfo) authorizer.AttributesRecord {
-	a := authorizer.AttributesRecord{
-		User: u, Verb: info.Verb, ResourceRequest: info.IsResourceRequest, Path: info.Path,
-		APIGroup: info.APIGroup, APIVersion: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
-		Namespace: info.Namespace, Name: info.Name,
-	}
-	if info.FieldSelector != "" {
-		selector, err := fields.ParseSelector(info.FieldSelector)
-		if a.FieldSelectorParsingErr = err; err == nil {
-			a.FieldSelectorRequirements = selector.Requirements()
-		}
-	}
-	if info.LabelSelector != "" {
-		selector, err := labels.Parse(info.LabelSelector)
-		if a.LabelSelectorParsingErr = err; err == nil {
-			a.LabelSelectorRequirements, _ = selector.Requirements()
-		}
-	}
-	return a
-}
-
 // Check is Authorize for the pipeline: nil, or the error to answer with.
 func (z *Authorizer) Check(ctx context.Context, a authorizer.Attributes) error {
 	decision, reason, err := z.Authorize(ctx, a)
@@ -152,32 +126,5 @@ func (z *Authorizer) Check(ctx context.Context, a authorizer.Attributes) error {
 	case err != nil:
 		return apierrors.NewInternalError(err)
 	}
-	return Forbidden(a, reason)
-}
-
-// What a user typed comes back in the message; without these a browser could take it for HTML.
-var escapeHTML = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
-
-// Forbidden is the 403 of a request that was not allowed.
-func Forbidden(a authorizer.Attributes, reason string) *apierrors.StatusError {
-	name := ""
-	if u := a.GetUser(); u != nil {
-		name = u.GetName()
-	}
-	text := fmt.Sprintf("User %q cannot %s path %q", name, a.GetVerb(), a.GetPath())
-	if a.IsResourceRequest() {
-		resource, scope := a.GetResource(), "at the cluster scope"
-		if s := a.GetSubresource(); s != "" {
-			resource += "/" + s
-		}
-		if ns := a.GetNamespace(); ns != "" {
-			scope = fmt.Sprintf("in the namespace %q", ns)
-		}
-		text = fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", name, a.GetVerb(), resource, a.GetAPIGroup(), scope)
-	}
-	text = escapeHTML.Replace(text)
-	if reason != "" {
-		text += ": " + reason
-	}
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.GetAPIGroup(), Resource: a.GetResource()}, a.GetName(), errors.New(text))
+	return kinds.Forbidden(a, reason)
 }

@@ -26,20 +26,39 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/utils/lru"
+	"kuberow/api/kinds"
 )
+
+// Impersonator remembers by which mode each sender was last let through, which
+// is tried first the next time: so who has the old right alone is asked once.
+type Impersonator struct{ last *lru.Cache }
+
+// rememberedSenders bounds what an Impersonator remembers.
+const rememberedSenders = 10_000
+
+// NewImpersonator remembers nobody yet.
+func NewImpersonator() *Impersonator { return &Impersonator{last: lru.New(rememberedSenders)} }
 
 // Impersonate gives the user that the request's headers ask for, when the
 // sender of the request (in a) may act as him: nil when there are no such
 // headers, which are removed from header otherwise. The error is one to answer with.
-func Impersonate(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (user.Info, error) {
+func (i *Impersonator) Impersonate(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (user.Info, error) {
 	wanted, err := wantedUser(header)
 	if wanted == nil || err != nil {
 		return nil, err
 	}
+	modes := impersonationModes(wanted, a.User)
+	if last, ok := i.last.Get(a.User.GetName()); ok {
+		if at := slices.Index(modes, last.(impersonationMode)); at > 0 {
+			modes = slices.Insert(slices.Delete(modes, at, at+1), 0, last.(impersonationMode))
+		}
+	}
 	var first error
-	for _, m := range impersonationModes(wanted, a.User) {
+	for _, m := range modes {
 		u, err := m.check(ctx, z, wanted, a)
 		if err == nil {
+			i.last.Add(a.User.GetName(), m)
 			return u, nil
 		}
 		if first == nil {
@@ -142,7 +161,7 @@ func (m impersonationMode) check(ctx context.Context, z authorizer.Unconditional
 	}
 	for _, g := range want.Groups {
 		if m.name != "" && (g == "" || g == user.SystemPrivilegedGroup) {
-			return nil, Forbidden(authorizer.AttributesRecord{User: a.User, Verb: verb, APIGroup: identityGroup, Resource: "groups", Name: g, ResourceRequest: true},
+			return nil, kinds.Forbidden(authorizer.AttributesRecord{User: a.User, Verb: verb, APIGroup: identityGroup, Resource: "groups", Name: g, ResourceRequest: true},
 				fmt.Sprintf("impersonating the %s group is not allowed", g))
 		}
 		if err := ask(identityGroup, "groups", "", "", g); err != nil {
@@ -202,5 +221,5 @@ func permit(ctx context.Context, z authorizer.UnconditionalAuthorizer, a authori
 	case err == nil:
 		err = errors.New(reason)
 	}
-	return Forbidden(a, err.Error())
+	return kinds.Forbidden(a, err.Error())
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"kuberow/api/kinds"
 	"kuberow/sqlstore"
 	"kuberow/sqlstore/storetest"
 )
@@ -169,11 +170,11 @@ func TestForbiddenNamesTheRequest(t *testing.T) {
 		{ask("alice", "get", "", "nodes", "proxy", "n"), `nodes "n" is forbidden: User "alice" cannot get resource "nodes/proxy" in API group "" at the cluster scope`},
 		{authorizer.AttributesRecord{User: &user.DefaultInfo{Name: "<b>"}, Verb: "get", Path: "/metrics"}, `forbidden: User "&lt;b&gt;" cannot get path "/metrics"`},
 	} {
-		if got := Forbidden(c.a, "").Error(); got != c.want {
+		if got := kinds.Forbidden(c.a, "").Error(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if got := Forbidden(ask("a", "get", "", "pods", "", ""), "because").Error(); got != `pods is forbidden: User "a" cannot get resource "pods" in API group "" at the cluster scope: because` {
+	if got := kinds.Forbidden(ask("a", "get", "", "pods", "", ""), "because").Error(); got != `pods is forbidden: User "a" cannot get resource "pods" in API group "" at the cluster scope: because` {
 		t.Error(got)
 	}
 }

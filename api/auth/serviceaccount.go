@@ -68,9 +68,11 @@ func keyID(public crypto.PublicKey) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// claims are those of Kubernetes, under one name.
+// claims are those of Kubernetes, under one name. Audience stands before the one
+// in jwt.Claims, which would be written as a string when there is only one.
 type claims struct {
 	jwt.Claims
+	Audience   []string         `json:"aud,omitempty"`
 	Kubernetes kubernetesClaims `json:"kubernetes.io"`
 }
 
@@ -87,9 +89,10 @@ type kubernetesClaims struct {
 func (s *ServiceAccounts) Issue(t kinds.Token) (string, error) {
 	c := claims{
 		Claims: jwt.Claims{
-			Issuer: s.Issuer, Subject: serviceaccount.MakeUsername(t.Namespace, t.Account.Name), Audience: t.Audiences, ID: t.ID,
+			Issuer: s.Issuer, Subject: serviceaccount.MakeUsername(t.Namespace, t.Account.Name), ID: t.ID,
 			IssuedAt: jwt.NewNumericDate(t.IssuedAt), NotBefore: jwt.NewNumericDate(t.IssuedAt), Expiry: jwt.NewNumericDate(t.Expires),
 		},
+		Audience:   t.Audiences,
 		Kubernetes: kubernetesClaims{Namespace: t.Namespace, ServiceAccount: t.Account, Pod: t.Pod, Secret: t.Secret, Node: t.Node},
 	}
 	if !t.WarnAfter.IsZero() {
@@ -191,6 +194,16 @@ func (s *ServiceAccounts) validate(ctx context.Context, c *claims) (*serviceacco
 	return info, nil
 }
 
+var errInvalidated = errors.New("service account token has been invalidated")
+
+// mismatches says of what was deleted and made again that it is not what a token meant.
+var mismatches = map[string]string{
+	"serviceaccounts": "service account UID (%s) does not match claim (%s)",
+	"secrets":         "secret UID (%s) does not match service account secret ref claim (%s)",
+	"pods":            "pod UID (%s) does not match service account pod ref claim (%s)",
+	"nodes":           "node UID (%s) does not match service account node ref claim (%s)",
+}
+
 // living checks that objects exist and are those that a token meant.
 type living struct {
 	ctx           context.Context
@@ -204,17 +217,20 @@ func (l living) that(resource, namespace string, b kinds.Bound) error {
 		if resource == "serviceaccounts" {
 			return err
 		}
-		return errors.New("service account token has been invalidated")
+		return errInvalidated
 	}
 	m, ok := o.(metav1.Object)
 	if !ok {
 		return fmt.Errorf("check token: %s %s/%s is no API object", resource, namespace, b.Name)
 	}
 	if string(m.GetUID()) != b.UID {
-		return fmt.Errorf("UID (%s) of %s %s does not match claim (%s)", m.GetUID(), resource, b.Name, b.UID)
+		return fmt.Errorf(mismatches[resource], m.GetUID(), b.UID)
 	}
 	if d := m.GetDeletionTimestamp(); d != nil && d.Time.Before(l.deletedBefore) {
-		return fmt.Errorf("%s %s/%s has been deleted", resource, namespace, b.Name)
+		if resource == "serviceaccounts" {
+			return fmt.Errorf("service account %s/%s has been deleted", namespace, b.Name)
+		}
+		return errInvalidated
 	}
 	return nil
 }

@@ -128,7 +128,9 @@ type Subresource struct {
 	Scale *Scale
 
 	// Create serves POST: eviction, binding, token. r.Name is the parent's name.
-	Create CreateFunc
+	// Default, when set, fills in what the body left out before that.
+	Create  CreateFunc
+	Default func(in runtime.Object)
 
 	// Connect marks log, exec, attach, portforward and proxy: api/stream serves them.
 	Connect bool

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"kuberow/api/kinds"
 	"kuberow/api/wire"
@@ -202,6 +203,9 @@ func allowed(res *kinds.Resource, sub *kinds.Subresource, info *request.RequestI
 	if named && sub == nil && res.Create != nil {
 		return noSuchResource(info.Verb) // a review has no name to find it by
 	}
+	if res.Namespaced && info.Namespace == "" && res.Create != nil {
+		return noSuchResource(info.Verb) // and none is made outside of its namespace
+	}
 	routed := true
 	switch req.Method {
 	case http.MethodGet:
@@ -310,8 +314,11 @@ func (c *call) target() wire.Target {
 	return t
 }
 
-// known tells whether any resource serves the kind, or lists of it.
+// known tells whether any resource serves the kind or lists of it, or would in a version that is no longer served.
 func (r *REST) known(gvk schema.GroupVersionKind) bool {
+	if clientscheme.Scheme.Recognizes(gvk) {
+		return true
+	}
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	if gvk.Kind == "" {
 		return gvk.GroupVersion() == schema.GroupVersion{Version: "v1"} // a List of anything

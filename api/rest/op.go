@@ -89,7 +89,7 @@ func (r *REST) authorize(ctx context.Context, a authorizer.AttributesRecord) err
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return Forbidden(a, reason)
+	return kinds.Forbidden(a, reason)
 }
 
 // methodNotAllowed is the 405 of a verb that the resource does not have.

@@ -10,8 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"kuberow/sqlstore"
 )
@@ -57,41 +55,6 @@ func StatusOf(err error) metav1.Status {
 		return apierrors.NewTimeoutError("the request was canceled by the client", 0).Status()
 	}
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
-}
-
-// Forbidden is the 403 of a request that was not authorized.
-func Forbidden(a authorizer.Attributes, reason string) error {
-	text := ForbiddenText(a)
-	if reason != "" {
-		text += ": " + reason
-	}
-	gr := schema.GroupResource{Group: a.GetAPIGroup(), Resource: a.GetResource()}
-	err := apierrors.NewForbidden(gr, a.GetName(), errors.New(text))
-	if !a.IsResourceRequest() {
-		err.ErrStatus.Message = "forbidden: " + text
-		err.ErrStatus.Details = &metav1.StatusDetails{}
-	}
-	return err
-}
-
-// ForbiddenText says who may not do what, in upstream's words.
-func ForbiddenText(a authorizer.Attributes) string {
-	name := ""
-	if u := a.GetUser(); u != nil {
-		name = u.GetName()
-	}
-	if !a.IsResourceRequest() {
-		return fmt.Sprintf("User %q cannot %s path %q", name, a.GetVerb(), a.GetPath())
-	}
-	resource := a.GetResource()
-	if sub := a.GetSubresource(); sub != "" {
-		resource += "/" + sub
-	}
-	where := " at the cluster scope"
-	if ns := a.GetNamespace(); ns != "" {
-		where = fmt.Sprintf(" in the namespace %q", ns)
-	}
-	return fmt.Sprintf("User %q cannot %s resource %q in API group %q%s", name, a.GetVerb(), resource, a.GetAPIGroup(), where)
 }
 
 // tooLarge is the 504 for a revision that has not happened yet.

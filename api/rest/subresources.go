@@ -41,6 +41,9 @@ func (c *call) serveCreateFunc() error {
 	if err != nil {
 		return err
 	}
+	if c.sub != nil && c.sub.Default != nil {
+		c.sub.Default(in)
+	}
 	if m, err := meta.Accessor(in); err == nil {
 		if c.sub == nil {
 			wipeSystemMeta(m)

@@ -107,16 +107,18 @@ func (h *Handler) podPort(r *http.Request, namespace, name, port string) (*corev
 	return pod, number, nil
 }
 
-// servicePort is a ready pod behind the service, and its port. A service with
-// one port needs no port named.
+// servicePort is a ready pod behind the service, and its port: the one of that
+// name, which is empty for a service's only port, or of that number.
 func (h *Handler) servicePort(r *http.Request, namespace, name, port string) (*corev1.Pod, int32, error) {
-	obj, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "services"}, namespace, name)
-	if err != nil {
-		return nil, 0, err
-	}
-	wanted, err := choosePort(obj.(*corev1.Service), port)
-	if err != nil {
-		return nil, 0, err
+	wanted := port
+	if number, err := strconv.ParseInt(port, 10, 64); err == nil {
+		obj, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "services"}, namespace, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		if wanted, err = portName(obj.(*corev1.Service), number); err != nil {
+			return nil, 0, err
+		}
 	}
 	slices, err := h.Reader.List(r.Context(), schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"}, namespace,
 		labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: name}))
@@ -143,15 +145,12 @@ func (h *Handler) servicePort(r *http.Request, namespace, name, port string) (*c
 	return nil, 0, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 }
 
-// choosePort gives the name of the service's port that text means (a name or a number).
-func choosePort(svc *corev1.Service, text string) (string, error) {
-	if text == "" && len(svc.Spec.Ports) == 1 {
-		return svc.Spec.Ports[0].Name, nil
-	}
+// portName gives the name of the service's port with a number.
+func portName(svc *corev1.Service, number int64) (string, error) {
 	for _, p := range svc.Spec.Ports {
-		if p.Name == text || strconv.Itoa(int(p.Port)) == text {
+		if int64(p.Port) == number {
 			return p.Name, nil
 		}
 	}
-	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %q found for service %q", text, svc.Name))
+	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, svc.Name))
 }

@@ -53,7 +53,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	c.api, err = api.New(api.Config{
 		RequestTimeout: c.config.RequestTimeout, MaxInflight: c.config.MaxInflight, MaxMutatingInflight: c.config.MaxMutatingInflight, Audit: c.audit,
 		Store: c.store, Views: c.views, Proposer: c.node, Registry: c.registry, Cluster: c.settings, Admission: plugins,
-		Impersonate: auth.Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
+		Impersonate: auth.NewImpersonator().Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,
 		Prefixes: map[string]http.Handler{
 			auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS(),

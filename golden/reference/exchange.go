@@ -6,9 +6,9 @@ package main
 //	{"id":"cm","method":"POST","path":"/api/v1/namespaces/default/configmaps","headers":{},"body":{...}}
 //	{"id":"cm-get","method":"GET","path":"/api/v1/namespaces/default/configmaps/a?resourceVersion={{cm.rv}}"}
 //
-// {{ID.rv}}, {{ID.uid}} and {{ID.continue}} stand for what that server answered
-// to the earlier exchange ID. A body is a JSON value, or a string that is sent as
-// it is. watch is the number of seconds for which a stream is read.
+// {{ID.rv}}, {{ID.uid}}, {{ID.continue}} and {{ID.token}} stand for what that
+// server answered to the earlier exchange ID (token is that of a TokenRequest). A body is a JSON value, or a string that is sent as
+// it is. A header with several values has them on lines, and "-" sends none. watch is the number of seconds for which a stream is read.
 
 import (
 	"bufio"
@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
@@ -59,7 +60,7 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-var placeholder = regexp.MustCompile(`\{\{([^{}]+?)\.(rv|uid|continue)\}\}`)
+var placeholder = regexp.MustCompile(`\{\{([^{}]+?)\.(rv|uid|continue|token)\}\}`)
 
 func (s *server) fill(text string) string {
 	s.mu.Lock()
@@ -104,7 +105,7 @@ func (s *server) send(x exchange) (answer, error) {
 		if v = s.fill(v); v == "-" {
 			req.Header.Del(k)
 		} else {
-			req.Header.Set(k, v)
+			req.Header[http.CanonicalHeaderKey(k)] = strings.Split(v, "\n")
 		}
 	}
 	resp, err := client.Do(req)
@@ -165,6 +166,9 @@ func (s *server) remember(id string, body any) {
 		s.seen = map[string]map[string]string{}
 	}
 	s.seen[id] = map[string]string{"rv": text("resourceVersion"), "uid": text("uid"), "continue": url.QueryEscape(text("continue"))}
+	if status, ok := object["status"].(map[string]any); ok {
+		s.seen[id]["token"], _ = status["token"].(string)
+	}
 }
 
 // replay sends every exchange of the named files to both servers, in order, and

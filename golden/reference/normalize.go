@@ -4,6 +4,7 @@ package main
 // the comparison of what is left.
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,6 +27,8 @@ var (
 	reHash      = regexp.MustCompile(`hash=[0-9A-F]+`)
 	reTooOld    = regexp.MustCompile(`(too old resource version: )\d+ \(\d+\)`)
 	reScheme    = regexp.MustCompile(`in scheme "[^"]*"`) // a place in upstream's source, which depends on how it was built
+	reToken     = regexp.MustCompile(`^eyJ[\w-]+\.([\w-]+)\.[\w-]+$`)
+	reNumber    = regexp.MustCompile(`\b\d{10}\b`)
 	reCurrent   = regexp.MustCompile(`(current: )\d+`)
 )
 
@@ -70,6 +73,8 @@ func normalizeText(v, key string) string {
 		return "<uid>"
 	case key == "continue":
 		return "<continue>"
+	case reToken.MatchString(v):
+		return claims(v)
 	}
 	v = reUUID.ReplaceAllString(v, "<uid>")
 	if reTime.FindString(v) == v && recent(v) {
@@ -90,6 +95,17 @@ func normalizeText(v, key string) string {
 	v = reTooOld.ReplaceAllString(v, "$1<rv>")
 	v = reScheme.ReplaceAllString(v, "in scheme <name>")
 	return reCurrent.ReplaceAllString(v, "$1<rv>")
+}
+
+// claims is what a service account's token says, with its lifetime instead of its times.
+func claims(token string) string {
+	raw, err := base64.RawURLEncoding.DecodeString(reToken.FindStringSubmatch(token)[1])
+	var c struct{ Iat, Exp int64 }
+	if err != nil || json.Unmarshal(raw, &c) != nil {
+		return token
+	}
+	text := reUUID.ReplaceAllString(string(raw), "<uid>")
+	return fmt.Sprintf("%s for %d s", reNumber.ReplaceAllString(text, "<seconds>"), c.Exp-c.Iat)
 }
 
 // recent says that a time is one of this run: within a day of now.

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -31,9 +32,14 @@ contexts: [{name: a, context: {cluster: a, user: a}}]
 current-context: a
 `
 
+// more is what each server is started with beside its usual flags, so that an
+// option of both (audit, client certificates, admission plugins) can be compared.
+type more struct{ reference, own string }
+
 type plane struct {
 	dir, bin    string
 	controllers bool
+	more        more
 	processes   []*exec.Cmd
 }
 
@@ -47,6 +53,8 @@ func up(args []string) error {
 	flags.BoolVar(&p.controllers, "controllers", false, "also start the controllers and the scheduler, on both sides")
 	nodes := flags.Int("nodes", 0, "simulated nodes of kuberow")
 	tokenFile := flags.String("token-auth-file", "", "token file for both; default: admintoken for a cluster administrator")
+	flags.StringVar(&p.more.reference, "reference-flags", "", "more flags for kube-apiserver, separated by spaces")
+	flags.StringVar(&p.more.own, "flags", "", "more flags for kuberow, separated by spaces")
 	flags.Parse(args)
 
 	var err error
@@ -89,11 +97,12 @@ func (p *plane) upstream(port int, tokenFile string) error {
 		return err
 	}
 	address := fmt.Sprintf("https://127.0.0.1:%d", port)
-	if err := p.start("kube-apiserver", filepath.Join(p.bin, "kube-apiserver"), "--etcd-servers", client,
+	apiserver := append([]string{"--etcd-servers", client,
 		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", filepath.Join(p.dir, "apiserver"),
 		"--authorization-mode", "Node,RBAC", "--token-auth-file", tokenFile, "--service-cluster-ip-range", "10.96.0.0/16",
-		"--service-account-issuer", "https://kubernetes.default.svc.cluster.local", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--allow-privileged", "--endpoint-reconciler-type", "none"); err != nil {
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
+		"--allow-privileged", "--endpoint-reconciler-type", "none"}, strings.Fields(p.more.reference)...)
+	if err := p.start("kube-apiserver", filepath.Join(p.bin, "kube-apiserver"), apiserver...); err != nil {
 		return err
 	}
 	if err := wait(address); err != nil {
@@ -120,8 +129,9 @@ func (p *plane) kuberow(binary string, port, nodes int, tokenFile string) error 
 		controllers = "*"
 	}
 	data := filepath.Join(p.dir, "kuberow")
-	if err := p.start("kuberow", binary, "serve", "--data-dir", data, "--secure-port", fmt.Sprint(port), "--token-auth-file", tokenFile,
-		"--nodes", fmt.Sprint(nodes), "--container-runtime", "simulated", "--controllers="+controllers); err != nil {
+	serve := append([]string{"serve", "--data-dir", data, "--secure-port", fmt.Sprint(port), "--token-auth-file", tokenFile,
+		"--nodes", fmt.Sprint(nodes), "--container-runtime", "simulated", "--controllers=" + controllers}, strings.Fields(p.more.own)...)
+	if err := p.start("kuberow", binary, serve...); err != nil {
 		return err
 	}
 	address := fmt.Sprintf("https://127.0.0.1:%d", port)

@@ -91,12 +91,16 @@ func account(r *kinds.Context, req *authenticationv1.TokenRequest) (*corev1.Serv
 	return account, nil
 }
 
+// DefaultTokenRequest gives a token an hour.
+func DefaultTokenRequest(in runtime.Object) {
+	if req := in.(*authenticationv1.TokenRequest); req.Spec.ExpirationSeconds == nil {
+		req.Spec.ExpirationSeconds = new(int64(3600))
+	}
+}
+
 func complete(req *authenticationv1.TokenRequest, account *corev1.ServiceAccount, audiences []string, now time.Time) {
 	if len(req.Spec.Audiences) == 0 {
 		req.Spec.Audiences = audiences
-	}
-	if req.Spec.ExpirationSeconds == nil {
-		req.Spec.ExpirationSeconds = new(int64(3600))
 	}
 	req.Name, req.Namespace, req.UID = account.Name, account.Namespace, account.UID
 	req.CreationTimestamp = metav1.NewTime(now)
@@ -123,6 +127,9 @@ func bind(r *kinds.Context, req *authenticationv1.TokenRequest, token *kinds.Tok
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	var uid types.UID
 	get := func(resource, namespace string) (metav1.Object, error) {
+		if ref.Name == "" {
+			return nil, apierrors.NewBadRequest("Name parameter required.")
+		}
 		o, err := r.Reader.Get(r.Ctx, schema.GroupResource{Resource: resource}, namespace, ref.Name)
 		if err != nil {
 			return nil, err

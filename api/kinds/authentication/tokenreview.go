@@ -6,6 +6,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"kuberow/api/kinds"
 )
@@ -25,13 +26,11 @@ func tokenReview(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
 	if len(audiences) == 0 {
 		audiences = access.Audiences()
 	}
-	review.Status = authenticationv1.TokenReviewStatus{}
+	review.Status.Authenticated = false // the rest of a status that was sent stays, if nothing better is known
 	resp, ok, err := access.AuthenticateToken(r.Ctx, review.Spec.Token, audiences)
 	if !ok {
-		if err == nil {
-			err = errors.New("invalid bearer token")
-		}
-		review.Status.Error = err.Error()
+		// Real Kubernetes asks two doors; the first knows its own token only.
+		review.Status.Error = utilerrors.NewAggregate([]error{errors.New("invalid bearer token"), err}).Error()
 		return review, nil
 	}
 	if len(audiences) > 0 && len(authenticator.Audiences(audiences).Intersect(resp.Audiences)) == 0 {

@@ -23,7 +23,8 @@ func serviceAccounts() *kinds.Resource {
 			Warnings:         serviceAccountWarnings,
 		}.Strategy(),
 		Subresources: []*kinds.Subresource{{
-			Name: "token", GVK: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), Verbs: []string{"create"}, Create: authentication.CreateToken,
+			Name: "token", GVK: authenticationv1.SchemeGroupVersion.WithKind("TokenRequest"), Verbs: []string{"create"},
+			Default: authentication.DefaultTokenRequest, Create: authentication.CreateToken,
 		}},
 	}, common.Version[corev1.ServiceAccount, corev1.ServiceAccountList](gvk("ServiceAccount")))
 }

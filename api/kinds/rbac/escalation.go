@@ -80,6 +80,9 @@ func mayBind(r *kinds.Context, name string, ref rbacv1.RoleRef) error {
 		return err
 	}
 	rules, err := access.RoleRules(r.Ctx, ref, r.Namespace)
+	if apierrors.IsNotFound(err) {
+		return apierrors.NewNotFound(r.Resource.GroupResource(), ref.Name) // upstream names what is asked for, not what is missing
+	}
 	if err != nil {
 		return err
 	}
