@@ -4,10 +4,12 @@ package admission
 
 import (
 	"fmt"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"kuberow/api/kinds"
 )
@@ -33,6 +35,11 @@ func forbidden(a *Attributes, format string, args ...any) *apierrors.StatusError
 		}
 	}
 	return apierrors.NewForbidden(a.Resource.GroupResource(), name, fmt.Errorf(format, args...))
+}
+
+// failed is an error that upstream's plugin returns as it is, so that it becomes a 500.
+func failed(format string, args ...any) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}}
 }
 
 // is says whether the write is about the resource itself (sub "") or one of its subresources.

@@ -74,7 +74,7 @@ func restrictPods(a *Attributes, node string) error {
 	case "eviction":
 		o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Resource: "pods"}, a.Namespace, a.Name)
 		if apierrors.IsNotFound(err) {
-			return err
+			return notFound("", "pod", a.Name)
 		}
 		if err != nil {
 			return forbidden(a, "%w", err)
@@ -111,7 +111,7 @@ func restrictMirrorPod(a *Attributes, node string) error {
 	default:
 		o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Resource: "nodes"}, "", node)
 		if apierrors.IsNotFound(err) {
-			return err
+			return notFound("", "node", node)
 		}
 		if err != nil {
 			return forbidden(a, "error looking up node %s to verify uid: %w", node, err)
@@ -119,6 +119,9 @@ func restrictMirrorPod(a *Attributes, node string) error {
 		if uid := o.(metav1.Object).GetUID(); owner.UID != uid {
 			return forbidden(a, "node %s UID mismatch: expected %s got %s", node, owner.UID, uid)
 		}
+	}
+	if used := usedByPod(pod); used != "" {
+		return forbidden(a, "node %q can not create pods that reference %s", node, used)
 	}
 	return nil
 }
@@ -248,7 +251,7 @@ func restrictToken(a *Attributes, node string) error {
 	}
 	o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Resource: "pods"}, a.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		return err
+		return notFound("", "pod", ref.Name)
 	}
 	if err != nil {
 		return forbidden(a, "%w", err)
@@ -268,7 +271,11 @@ func restrictToken(a *Attributes, node string) error {
 	if len(req.Spec.Audiences) == 1 {
 		audience = req.Spec.Audiences[0]
 	}
-	if mountsAudience(pod, audience) {
+	mounted, err := mountsAudience(a, pod, audience)
+	if err != nil {
+		return forbidden(a, "error validating audience %q: %w", audience, err)
+	}
+	if mounted {
 		return nil
 	}
 	access, err := accessOf(a)
@@ -281,20 +288,6 @@ func restrictToken(a *Attributes, node string) error {
 		return nil
 	}
 	return forbidden(a, "%s is not authorized to request tokens for audience %q", a.User.GetName(), audience)
-}
-
-func mountsAudience(pod *corev1.Pod, audience string) bool {
-	for _, v := range pod.Spec.Volumes {
-		if v.Projected == nil {
-			continue
-		}
-		for _, s := range v.Projected.Sources {
-			if s.ServiceAccountToken != nil && s.ServiceAccountToken.Audience == audience {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func restrictLease(a *Attributes, node string) error {

@@ -6,7 +6,6 @@ package admission
 // where clients in pods look for them.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
 const (
@@ -246,8 +246,8 @@ func checkEphemeral(a *Attributes, l *lookup, pod *corev1.Pod) error {
 			return slices.ContainsFunc(account.Secrets, func(s corev1.ObjectReference) bool { return s.Name == name })
 		}))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return forbidden(a, "%w", err)
+	if err := utilerrors.NewAggregate(errs); err != nil {
+		return failed("%v", err)
 	}
 	return nil
 }

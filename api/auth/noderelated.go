@@ -3,6 +3,7 @@ package auth
 // Which objects the pods of a node use: the other half of node.go.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
@@ -57,7 +59,59 @@ func (n *Node) uses(ctx context.Context, node, resource, namespace, name string)
 			return true, nil
 		}
 	}
+	if resource == "secrets" {
+		return n.usesThroughVolume(ctx, node, namespace, name)
+	}
 	return false, nil
+}
+
+// usesThroughVolume: what mounts a persistent volume needs its secrets, wherever they are.
+func (n *Node) usesThroughVolume(ctx context.Context, node, namespace, secret string) (bool, error) {
+	volumes, err := n.reader.List(ctx, schema.GroupResource{Resource: "persistentvolumes"}, "", nil)
+	if err != nil {
+		return false, err
+	}
+	for _, o := range volumes {
+		pv, ok := o.(*corev1.PersistentVolume)
+		if !ok || pv.Spec.ClaimRef == nil || !slices.Contains(volumeSecrets(pv), types.NamespacedName{Namespace: namespace, Name: secret}) {
+			continue
+		}
+		if used, err := n.uses(ctx, node, "persistentvolumeclaims", pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name); used || err != nil {
+			return used, err
+		}
+	}
+	return false, nil
+}
+
+// volumeSecrets lists those of a volume's secrets that kubelets read; without a namespace they are in the claim's.
+func volumeSecrets(pv *corev1.PersistentVolume) []types.NamespacedName {
+	var out []types.NamespacedName
+	add := func(refs ...*corev1.SecretReference) {
+		for _, ref := range refs {
+			if ref != nil {
+				out = append(out, types.NamespacedName{Namespace: cmp.Or(ref.Namespace, pv.Spec.ClaimRef.Namespace), Name: ref.Name})
+			}
+		}
+	}
+	switch s := pv.Spec.PersistentVolumeSource; {
+	case s.CSI != nil:
+		add(s.CSI.NodePublishSecretRef, s.CSI.NodeStageSecretRef, s.CSI.NodeExpandSecretRef)
+	case s.CephFS != nil:
+		add(s.CephFS.SecretRef)
+	case s.FlexVolume != nil:
+		add(s.FlexVolume.SecretRef)
+	case s.RBD != nil:
+		add(s.RBD.SecretRef)
+	case s.ISCSI != nil:
+		add(s.ISCSI.SecretRef)
+	case s.AzureFile != nil:
+		ref := corev1.SecretReference{Name: s.AzureFile.SecretName}
+		if s.AzureFile.SecretNamespace != nil {
+			ref.Namespace = *s.AzureFile.SecretNamespace
+		}
+		add(&ref)
+	}
+	return out
 }
 
 // usesVolume: a persistent volume is used through its claim.

@@ -85,6 +85,8 @@ type Write struct {
 	// Apply makes Update a forced server-side apply: Object is a configuration (an Unstructured with the wanted fields
 	// alone) of the field manager that Agent names.
 	Apply bool
+	// Unmanaged makes Mutate's change nobody's: it is not recorded in managedFields.
+	Unmanaged bool
 
 	// For Delete.
 	UID                types.UID // precondition when not ""

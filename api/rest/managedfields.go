@@ -162,7 +162,7 @@ func splitPath(text string) (parts []string) {
 // to obj. A part of an object that has no PUT of its own (a pod's binding) is
 // written on behalf of nobody: Real Kubernetes records no manager for it.
 func (o *op) track(live, obj runtime.Object) {
-	if o.sub != nil && !slices.Contains(o.sub.Verbs, "update") && !slices.Contains(o.sub.Verbs, "patch") {
+	if o.unmanaged || o.sub != nil && !slices.Contains(o.sub.Verbs, "update") && !slices.Contains(o.sub.Verbs, "patch") {
 		keepManaged(live, obj)
 		return
 	}

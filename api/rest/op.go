@@ -18,12 +18,13 @@ import (
 // what strategies and admission see of it.
 type op struct {
 	kinds.Context
-	rest     *REST
-	sub      *kinds.Subresource // nil for the object itself
-	strategy *kinds.Strategy    // of the object or of the subresource
-	manager  string             // field manager of the request
-	path     string             // for the request row
-	options  runtime.Object     // for admission
+	rest      *REST
+	sub       *kinds.Subresource // nil for the object itself
+	strategy  *kinds.Strategy    // of the object or of the subresource
+	unmanaged bool               // the change belongs to no field manager
+	manager   string             // field manager of the request
+	path      string             // for the request row
+	options   runtime.Object     // for admission
 }
 
 // who is the sender of a request.

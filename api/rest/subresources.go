@@ -67,7 +67,7 @@ func (c *call) serveCreateFunc() error {
 		if s.Code == 0 {
 			s.Code = http.StatusCreated
 		}
-		return c.answerStatus(http.StatusCreated, s)
+		return c.answerStatus(int(s.Code), s)
 	}
 	return c.answerObject(http.StatusCreated, out)
 }

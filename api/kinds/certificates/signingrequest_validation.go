@@ -27,8 +27,8 @@ const (
 const legacySigner = "kubernetes.io/legacy-unknown"
 
 var usages = []string{
-	string(certificatesv1.UsageAny), string(certificatesv1.UsageCRLSign), string(certificatesv1.UsageCertSign), string(certificatesv1.UsageClientAuth),
-	string(certificatesv1.UsageCodeSigning), string(certificatesv1.UsageContentCommitment), string(certificatesv1.UsageDataEncipherment),
+	string(certificatesv1.UsageAny), string(certificatesv1.UsageCertSign), string(certificatesv1.UsageClientAuth),
+	string(certificatesv1.UsageCodeSigning), string(certificatesv1.UsageContentCommitment), string(certificatesv1.UsageCRLSign), string(certificatesv1.UsageDataEncipherment),
 	string(certificatesv1.UsageDecipherOnly), string(certificatesv1.UsageDigitalSignature), string(certificatesv1.UsageEmailProtection),
 	string(certificatesv1.UsageEncipherOnly), string(certificatesv1.UsageIPsecEndSystem), string(certificatesv1.UsageIPsecTunnel),
 	string(certificatesv1.UsageIPsecUser), string(certificatesv1.UsageKeyAgreement), string(certificatesv1.UsageKeyEncipherment),

@@ -47,6 +47,9 @@ func createBinding(r *kinds.Context, in runtime.Object) (runtime.Object, error) 
 	if all := validateBinding(b); len(all) > 0 {
 		return nil, all.ToAggregate()
 	}
+	if b.Name == "" {
+		return nil, errors.NewBadRequest("Name parameter required.")
+	}
 	_, err := r.Client.Mutate(r.Ctx, kinds.Write{
 		User: r.User, Agent: r.Agent, Resource: podsGR(), Subresource: "binding",
 		Namespace: r.Namespace, Name: b.Name, Cause: r.Cause, DryRun: r.DryRun,

@@ -26,6 +26,9 @@ import (
 //
 // When the budget allows none, the answer is 429 and the client tries again.
 
+// apiServer is the field manager of what the server changes by itself.
+const apiServer = "kube-apiserver"
+
 // maxDisruptedPods bounds the evictions that the budget's controller has not yet seen.
 const maxDisruptedPods = 2000
 
@@ -95,7 +98,7 @@ func permit(r *kinds.Context, pod *corev1.Pod, dryRun bool) (pinned string, fail
 		return "", nil, mayDisrupt(budget)
 	}
 	_, err = r.Client.Mutate(r.Ctx, kinds.Write{
-		User: r.User, Agent: r.Agent, Resource: budgetsGR(), Subresource: "status",
+		User: r.User, Agent: apiServer, Resource: budgetsGR(), Subresource: "status",
 		Namespace: budget.Namespace, Name: budget.Name, Cause: r.Cause,
 		Mutate: func(obj runtime.Object) error {
 			return takeDisruption(r, obj.(*policyv1.PodDisruptionBudget), pod.Name)
@@ -249,7 +252,7 @@ func retryLater(err error, pinned string, asked bool) error {
 
 func markEvicted(r *kinds.Context, w kinds.Write) kinds.Write {
 	uid, version := w.UID, w.ResourceVersion
-	w.Subresource, w.UID, w.ResourceVersion = "status", "", ""
+	w.Subresource, w.UID, w.ResourceVersion, w.Unmanaged = "status", "", "", true
 	w.Mutate = func(obj runtime.Object) error {
 		p := obj.(*corev1.Pod)
 		gr := schema.GroupResource{Resource: "Pod"}

@@ -15,11 +15,19 @@ func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	return errs
 }
 
+// requireVerbs is apart from the other rules because its complaints stand after all of them.
+func requireVerbs(rules []rbacv1.PolicyRule) field.ErrorList {
+	var errs field.ErrorList
+	for i, rule := range rules {
+		if len(rule.Verbs) == 0 {
+			errs = append(errs, field.Required(field.NewPath("rules").Index(i).Child("verbs"), ""))
+		}
+	}
+	return errs
+}
+
 func validateRule(rule rbacv1.PolicyRule, namespaced bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(rule.Verbs) == 0 {
-		errs = append(errs, field.Required(path.Child("verbs"), "verbs must contain at least one value"))
-	}
 	if len(rule.NonResourceURLs) > 0 {
 		urls := path.Child("nonResourceURLs")
 		if namespaced {

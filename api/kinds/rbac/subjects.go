@@ -29,9 +29,7 @@ func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced b
 	var errs field.ErrorList
 	errs = append(errs, oneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
 	errs = append(errs, oneOf(ref.Kind, path.Child("kind"), roleKinds...)...)
-	if ref.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	} else {
+	if ref.Name != "" {
 		for _, msg := range common.NamePath(ref.Name, false) {
 			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, msg))
 		}
@@ -39,14 +37,25 @@ func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced b
 	for i, s := range subjects {
 		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
 	}
+	return append(errs, requireNames(ref, subjects)...)
+}
+
+// requireNames is apart from the other rules because its complaints stand after all of them.
+func requireNames(ref rbacv1.RoleRef, subjects []rbacv1.Subject) field.ErrorList {
+	var errs field.ErrorList
+	for i, s := range subjects {
+		if s.Name == "" {
+			errs = append(errs, field.Required(field.NewPath("subjects").Index(i).Child("name"), ""))
+		}
+	}
+	if ref.Name == "" {
+		errs = append(errs, field.Required(field.NewPath("roleRef", "name"), ""))
+	}
 	return errs
 }
 
 func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if s.Name == "" {
-		errs = append(errs, field.Required(path.Child("name"), ""))
-	}
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
 		if s.Name != "" {
