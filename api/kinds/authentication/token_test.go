@@ -45,6 +45,7 @@ func (objects) List(context.Context, schema.GroupResource, string, labels.Select
 func request(t *testing.T, req *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, kinds.Token, error) {
 	t.Helper()
 	var signed kinds.Token
+	DefaultTokenRequest(req)
 	out, err := CreateToken(&kinds.Context{Ctx: t.Context(), Namespace: "ns", Name: "sa", Now: time.Unix(1e9, 0), UID: func() types.UID { return "jti" },
 		Cluster: &kinds.Cluster{Access: door{signed: &signed}}, Reader: objects{
 			"serviceaccounts/ns/sa": &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "sa", UID: "u-sa"}},
