@@ -2,6 +2,8 @@ package common
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -82,6 +84,19 @@ func UserAnnotations(annotations map[string]string, path *field.Path) field.Erro
 	return all
 }
 
+// TemplateMeta checks the metadata of an object's template, which may have labels and annotations only.
+func TemplateMeta(m *metav1.ObjectMeta, path *field.Path) field.ErrorList {
+	all := append(Annotations(m.Annotations, path.Child("annotations")), Labels(m.Labels, path.Child("labels"))...)
+	fields := reflect.ValueOf(*m)
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if name != "Labels" && name != "Annotations" && !fields.Field(i).IsZero() {
+			all = append(all, field.Forbidden(path.Child(strings.ToLower(name[:1])+name[1:]), "cannot be set"))
+		}
+	}
+	return all
+}
+
 // QualifiedName checks a name with an optional DNS prefix.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
 	return invalid(validation.IsQualifiedName(value), value, path)
@@ -102,10 +117,13 @@ func OneOf[E ~string](value E, path *field.Path, allowed ...E) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+	return Among(value, path, allowed...)
+}
+
+// Among is OneOf where an empty value is as wrong as any other outside the set.
+func Among[E ~string](value E, path *field.Path, allowed ...E) field.ErrorList {
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }

@@ -28,10 +28,7 @@ func accessModes(f *faults, modes []corev1.PersistentVolumeAccessMode, at *field
 func validatePersistentVolume(_ *kinds.Context, p *corev1.PersistentVolume) field.ErrorList {
 	var f faults
 	s, at := &p.Spec, field.NewPath("spec")
-	if len(s.AccessModes) == 0 {
-		f.required(at.Child("accessModes"), "")
-	}
-	accessModes(&f, s.AccessModes, at.Child("accessModes"))
+	f.accessModes(s, at)
 	f.capacity(s.Capacity, at.Child("capacity"))
 	if s.PersistentVolumeReclaimPolicy != "" {
 		oneOf(&f, at.Child("persistentVolumeReclaimPolicy"), s.PersistentVolumeReclaimPolicy,
@@ -42,12 +39,50 @@ func validatePersistentVolume(_ *kinds.Context, p *corev1.PersistentVolume) fiel
 	} else if n != nil {
 		f.nodeSelector(n.Required, at.Child("nodeAffinity", "required"))
 	}
-	f.persistentSource(p, at)
+	f.persistentSource(p.Name, s, at)
 	f.volumeClasses(s, at)
 	if _, has := p.Annotations[corev1.MountOptionAnnotation]; has && !takesMountOptions(&s.PersistentVolumeSource) {
 		f.forbidden(field.NewPath("metadata", "annotations", corev1.MountOptionAnnotation), "may not specify mount options for this volume type")
 	}
 	return f.all
+}
+
+// ValidateInlineVolume checks a volume that is no object of its own: a VolumeAttachment carries it.
+func ValidateInlineVolume(s *corev1.PersistentVolumeSpec, at *field.Path) field.ErrorList {
+	const where = "in the context of inline volumes"
+	var f faults
+	if s.ClaimRef != nil {
+		f.forbidden(at.Child("claimRef"), "may not be specified "+where)
+	}
+	if len(s.Capacity) != 0 {
+		f.forbidden(at.Child("capacity"), "may not be specified "+where)
+	}
+	if s.CSI == nil {
+		f.required(at.Child("csi"), "has to be specified "+where)
+	}
+	f.accessModes(s, at)
+	if p := s.PersistentVolumeReclaimPolicy; p != "" && p != corev1.PersistentVolumeReclaimRetain {
+		f.forbidden(at.Child("persistentVolumeReclaimPolicy"), "may only be "+string(corev1.PersistentVolumeReclaimRetain)+" "+where)
+	}
+	if s.NodeAffinity != nil {
+		f.forbidden(at.Child("nodeAffinity"), "may not be specified "+where)
+	}
+	f.persistentSource("", s, at)
+	if s.StorageClassName != "" {
+		f.forbidden(at.Child("storageClassName"), "may not be specified "+where)
+	}
+	if m := s.VolumeMode; m != nil && *m != corev1.PersistentVolumeFilesystem {
+		f.forbidden(at.Child("volumeMode"), "may not specify volumeMode other than "+string(corev1.PersistentVolumeFilesystem)+" "+where)
+	}
+	return f.all
+}
+
+func (f *faults) accessModes(s *corev1.PersistentVolumeSpec, at *field.Path) {
+	at = at.Child("accessModes")
+	if len(s.AccessModes) == 0 {
+		f.required(at, "")
+	}
+	accessModes(f, s.AccessModes, at)
 }
 
 func (f *faults) capacity(list corev1.ResourceList, at *field.Path) {
@@ -97,8 +132,8 @@ func (f *faults) volumeMode(mode *corev1.PersistentVolumeMode, at *field.Path) {
 
 // persistentSource wants one source. They are looked at in this order, and only the first
 // is looked into, but for a flexVolume: that is upstream's way.
-func (f *faults) persistentSource(p *corev1.PersistentVolume, at *field.Path) {
-	count := 0
+func (f *faults) persistentSource(name string, spec *corev1.PersistentVolumeSpec, at *field.Path) {
+	count, volume := 0, at
 	source := func(there bool, name string, check func(at *field.Path)) {
 		if !there {
 			return
@@ -110,19 +145,19 @@ func (f *faults) persistentSource(p *corev1.PersistentVolume, at *field.Path) {
 		}
 		check(at.Child(name))
 	}
-	s := &p.Spec.PersistentVolumeSource
+	s := &spec.PersistentVolumeSource
 	source(s.HostPath != nil, "hostPath", func(at *field.Path) { f.checkHostPath(s.HostPath, at) })
 	f.vendorDisks(s, source)
 	source(s.NFS != nil, "nfs", func(at *field.Path) { f.checkNFS(s.NFS, at) })
-	f.vendorNetworks(p.Name, s, source)
+	f.vendorNetworks(name, s, source)
 	source(s.Local != nil, "local", func(at *field.Path) {
 		if s.Local.Path == "" {
 			f.required(at.Child("path"), "")
 		} else {
 			f.noBacksteps(s.Local.Path, at.Child("path"))
 		}
-		if p.Spec.NodeAffinity == nil {
-			f.required(field.NewPath("spec", "nodeAffinity"), "Local volume requires node affinity")
+		if spec.NodeAffinity == nil {
+			f.required(volume.Child("nodeAffinity"), "Local volume requires node affinity")
 		}
 	})
 	source(s.StorageOS != nil, "storageos", func(at *field.Path) {

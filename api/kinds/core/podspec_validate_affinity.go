@@ -117,6 +117,13 @@ const (
 	looseValues           // preferences were never checked
 )
 
+// ValidateNodeSelector checks what a node must be like, for kinds of other groups.
+func ValidateNodeSelector(s *corev1.NodeSelector, path *field.Path) field.ErrorList {
+	var f faults
+	f.nodeSelector(s, path)
+	return f.all
+}
+
 // nodeSelector checks what a node must be like.
 func (f *faults) nodeSelector(s *corev1.NodeSelector, path *field.Path) {
 	path = path.Child("nodeSelectorTerms")

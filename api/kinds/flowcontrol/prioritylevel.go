@@ -83,7 +83,36 @@ func validatePriorityLevel(o *priorityLevel) field.ErrorList {
 	}
 	errs = append(errs, validateLevelSpec(o, path)...)
 	errs = append(errs, validateFixedLevel(o, path)...)
-	return append(errs, validatePriorityLevelStatus(o)...)
+	errs = append(errs, validatePriorityLevelStatus(o)...)
+	return append(errs, declaredLevel(&o.Spec, path)...)
+}
+
+// declaredLevel is what the Go types declare: which members go with which type.
+func declaredLevel(s *flowcontrolv1.PriorityLevelConfigurationSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Exempt != nil && s.Type != flowcontrolv1.PriorityLevelEnablementExempt {
+		errs = append(errs, field.Forbidden(path.Child("exempt"), ""))
+	}
+	limited := path.Child("limited")
+	errs = append(errs, goesWith(s.Limited != nil, s.Type == flowcontrolv1.PriorityLevelEnablementLimited, limited)...)
+	errs = append(errs, common.Wanted(s.Type, path.Child("type"))...)
+	if s.Limited == nil {
+		return errs
+	}
+	r, response := &s.Limited.LimitResponse, limited.Child("limitResponse")
+	errs = append(errs, goesWith(r.Queuing != nil, r.Type == flowcontrolv1.LimitResponseTypeQueue, response.Child("queuing"))...)
+	return append(errs, common.Wanted(r.Type, response.Child("type"))...)
+}
+
+// goesWith: a member is there if and only if the type is the one that has it.
+func goesWith(there, wanted bool, path *field.Path) field.ErrorList {
+	switch {
+	case there && !wanted:
+		return field.ErrorList{field.Forbidden(path, "")}
+	case wanted && !there:
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return nil
 }
 
 func validateLevelSpec(o *priorityLevel, path *field.Path) field.ErrorList {
@@ -94,23 +123,14 @@ func validateLevelSpec(o *priorityLevel, path *field.Path) field.ErrorList {
 	}
 	switch s.Type {
 	case flowcontrolv1.PriorityLevelEnablementExempt:
-		if s.Limited != nil {
-			errs = append(errs, field.Forbidden(path.Child("limited"), "must be nil if the type is not Limited"))
-		}
 		if e := s.Exempt; e != nil {
 			errs = append(errs, validateShares(e.NominalConcurrencyShares, e.LendablePercent, path.Child("exempt"))...)
 		}
 	case flowcontrolv1.PriorityLevelEnablementLimited:
-		if s.Exempt != nil {
-			errs = append(errs, field.Forbidden(path.Child("exempt"), "must be nil if the type is Limited"))
-		}
-		if s.Limited == nil {
-			errs = append(errs, field.Required(path.Child("limited"), "must not be empty when type is Limited"))
-		} else {
+		if s.Limited != nil {
 			errs = append(errs, validateLimited(s.Limited, path.Child("limited"))...)
 		}
 	case "":
-		errs = append(errs, field.Required(path.Child("type"), ""))
 	default:
 		errs = append(errs, field.NotSupported(path.Child("type"), s.Type, []string{"Exempt", "Limited"}))
 	}
@@ -132,18 +152,11 @@ func validateLimited(l *flowcontrolv1.LimitedPriorityLevelConfiguration, path *f
 	errs := validateShares(l.NominalConcurrencyShares, nil, path)
 	response := path.Child("limitResponse")
 	switch q := l.LimitResponse.Queuing; l.LimitResponse.Type {
-	case flowcontrolv1.LimitResponseTypeReject:
-		if q != nil {
-			errs = append(errs, field.Forbidden(response.Child("queuing"), "must be nil if limited.limitResponse.type is not Limited"))
-		}
+	case flowcontrolv1.LimitResponseTypeReject, "":
 	case flowcontrolv1.LimitResponseTypeQueue:
-		if q == nil {
-			errs = append(errs, field.Required(response.Child("queuing"), "must not be empty if limited.limitResponse.type is Limited"))
-		} else {
+		if q != nil {
 			errs = append(errs, validateQueuing(q, response.Child("queuing"))...)
 		}
-	case "":
-		errs = append(errs, field.Required(response.Child("type"), ""))
 	default:
 		errs = append(errs, field.NotSupported(response.Child("type"), l.LimitResponse.Type, []string{"Queue", "Reject"}))
 	}

@@ -1,4 +1,5 @@
 // One device of a ResourceSlice: attributes, capacity, taints, counters.
+// What tags on the Go types declare is in device_declared.go.
 package resource
 
 import (
@@ -7,55 +8,77 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds/common"
 )
 
-func validateDevice(d *resourcev1.Device, placed bool, path *field.Path) field.ErrorList {
+// validateDevice: old is the device of that name before, nil when there was none. What is as it was is not looked at.
+func validateDevice(d, old *resourcev1.Device, placed bool, path *field.Path) field.ErrorList {
 	all := common.DNSLabel(d.Name, path.Child("name"))
 	const max = resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice
 	if n := len(d.Attributes) + len(d.Capacity); n > max {
 		all = append(all, field.Invalid(path, n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", max)))
 	}
-	attributes, capacity := path.Child("attributes"), path.Child("capacity")
+	attributes, taints := path.Child("attributes"), path.Child("taints")
 	for _, name := range sorted(d.Attributes) {
 		all = append(all, qualifiedName(string(name), attributes)...)
 		a := d.Attributes[name]
-		all = append(all, validateAttribute(&a, attributes.Key(string(name)))...)
+		all = append(all, validateAttribute(&a, attributes.Key(shorten(string(name), maxQualifiedName)))...)
 	}
-	many := d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
-	for _, name := range sorted(d.Capacity) {
-		all = append(all, qualifiedName(string(name), capacity)...)
-		if d.Capacity[name].RequestPolicy != nil && !many {
-			all = append(all, field.Forbidden(capacity.Key(string(name)).Child("requestPolicy"), "allowMultipleAllocations must be true"))
-		}
+	if old == nil || !common.Equal(old.Capacity, d.Capacity) {
+		all = append(all, validateCapacity(d, path.Child("capacity"))...)
 	}
-	all = append(all, each(d.Taints, resourcev1.DeviceTaintsMaxLength, path.Child("taints"),
-		func(t *resourcev1.DeviceTaint, at *field.Path) field.ErrorList { return validateTaint(t, nil, at) }, nil)...)
+	if old == nil || !common.Equal(old.Taints, d.Taints) {
+		all = append(all, common.AtMost(d.Taints, resourcev1.DeviceTaintsMaxLength, taints)...)
+		all = append(all, each(d.Taints, resourcev1.DeviceTaintsMaxLength, taints, validateTaint)...)
+	}
 	all = append(all, each(d.ConsumesCounters, resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice, path.Child("consumesCounters"),
 		func(c *resourcev1.DeviceCounterConsumption, at *field.Path) field.ErrorList {
-			return validateCounters("counterSet", c.CounterSet, c.Counters, at)
-		}, func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet })...)
-	return append(all, validateDevicePlace(d, placed, path)...)
+			return common.MaxKeys(c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption, at.Child("counters"))
+		})...)
+	all = append(all, validateDevicePlace(d, placed, path)...)
+	return append(all, validateBinding(d.BindingConditions, d.BindingFailureConditions, path)...)
 }
 
 func validateDevicePlace(d *resourcev1.Device, placed bool, path *field.Path) field.ErrorList {
-	set := 0
-	for _, is := range []bool{d.NodeName != nil, d.NodeSelector != nil, d.AllNodes != nil} {
-		if is {
-			set++
+	if !placed {
+		if d.NodeName != nil || d.NodeSelector != nil || d.AllNodes != nil {
+			return field.ErrorList{field.Invalid(path, nil, "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec")}
+		}
+		return nil
+	}
+	p := place{path: path}
+	p.nodeName(d.NodeName, "must not be empty")
+	p.nodeSelector(d.NodeSelector)
+	p.flag(d.AllNodes, "allNodes")
+	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+	return p.exactlyOne(one, one)
+}
+
+// validateBinding: both kinds of condition are needed to use either, and none stands twice.
+func validateBinding(conditions, failures []string, path *field.Path) field.ErrorList {
+	at, failed := path.Child("bindingConditions"), path.Child("bindingFailureConditions")
+	name := func(c *string, at *field.Path) field.ErrorList { return metavalidation.ValidateLabelName(*c, at) }
+	itself := func(c *string) string { return *c }
+	all := each(conditions, resourcev1.BindingConditionsMaxSize, at, name)
+	all = append(all, each(failures, resourcev1.BindingFailureConditionsMaxSize, failed, name)...)
+	all = append(all, duplicates(conditions, at, itself)...)
+	for i, c := range failures {
+		if slices.Contains(failures[:i], c) {
+			all = append(all, field.Duplicate(failed.Index(i), c))
+		}
+		if slices.Contains(conditions, c) {
+			all = append(all, field.Invalid(failed.Index(i), c, "bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}
-	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
 	switch {
-	case !placed && set > 0:
-		return field.ErrorList{field.Invalid(path, nil, "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec")}
-	case placed && set == 0:
-		return field.ErrorList{field.Required(path, one)}
-	case placed && set > 1:
-		return field.ErrorList{field.Invalid(path, nil, one)}
+	case len(conditions) == 0 && len(failures) > 0:
+		all = append(all, field.Invalid(at, conditions, "bindingConditions are required to use bindingFailureConditions"))
+	case len(failures) == 0 && len(conditions) > 0:
+		all = append(all, field.Invalid(failed, failures, "bindingFailureConditions are required to use bindingConditions"))
 	}
-	return nil
+	return all
 }
 
 // semver is the grammar of semver.org, version 2.0.0.
@@ -75,37 +98,6 @@ func validateAttribute(a *resourcev1.DeviceAttribute, path *field.Path) field.Er
 		}
 		all = append(all, common.MaxBytes(*v, max, path.Child("version"))...)
 	}
-	set := 0
-	for _, is := range []bool{a.BoolValue != nil, a.IntValue != nil, a.StringValue != nil, a.VersionValue != nil,
-		a.BoolValues != nil, a.IntValues != nil, a.StringValues != nil, a.VersionValues != nil} {
-		if is {
-			set++
-		}
-	}
-	switch set {
-	case 0:
-		all = append(all, field.Invalid(path, "", "exactly one value must be specified"))
-	case 1:
-	default:
-		all = append(all, field.Invalid(path, *a, "exactly one value must be specified"))
-	}
-	return all
-}
-
-// validateCounters checks a set of counters that is called name in the field called what.
-func validateCounters(what, name string, counters map[string]resourcev1.Counter, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	if name == "" {
-		all = append(all, field.Required(path.Child(what), ""))
-	} else {
-		all = append(all, common.DNSLabel(name, path.Child(what))...)
-	}
-	if len(counters) == 0 {
-		all = append(all, field.Required(path.Child("counters"), ""))
-	}
-	for _, c := range sorted(counters) {
-		all = append(all, common.DNSLabel(c, path.Child("counters"))...)
-	}
 	return all
 }
 
@@ -117,4 +109,17 @@ func sorted[K ~string, V any](m map[K]V) []K {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// maxQualifiedName: a domain, a slash and an identifier.
+const maxQualifiedName = resourcev1.DeviceMaxDomainLength + 1 + resourcev1.DeviceMaxIDLength
+
+// shorten cuts the middle out of a long key, which would make a path unreadable.
+func shorten(key string, max int) string {
+	if len(key) <= max {
+		return key
+	}
+	const dots = "..."
+	rest := max - len(dots)
+	return key[:(rest+1)/2] + dots + key[len(key)-rest/2:]
 }

@@ -3,11 +3,8 @@
 package resource
 
 import (
-	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/api/validate"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -24,33 +21,38 @@ func deviceClasses() *kinds.Resource {
 			PrepareForUpdate: func(_ *kinds.Context, obj, old *resourcev1.DeviceClass) {
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 			},
-			Validate:   func(_ *kinds.Context, obj *resourcev1.DeviceClass) field.ErrorList { return validateClass(&obj.Spec) },
+			Validate: func(_ *kinds.Context, obj *resourcev1.DeviceClass) field.ErrorList {
+				return validateClass(&obj.Spec, &resourcev1.DeviceClassSpec{})
+			},
 			FreeUpdate: true,
-			ValidateUpdate: func(_ *kinds.Context, obj, _ *resourcev1.DeviceClass) field.ErrorList {
-				return validateClass(&obj.Spec)
+			ValidateUpdate: func(_ *kinds.Context, obj, old *resourcev1.DeviceClass) field.ErrorList {
+				return validateClass(&obj.Spec, &old.Spec)
 			},
 		}.Strategy(),
 	}
 }
 
-func validateClass(spec *resourcev1.DeviceClassSpec) field.ErrorList {
+// validateClass does not look at a list that is as it was.
+func validateClass(spec, old *resourcev1.DeviceClassSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	all := each(spec.Selectors, resourcev1.DeviceSelectorsMaxSize, path.Child("selectors"), validateSelector, nil)
-	all = append(all, each(spec.Config, resourcev1.DeviceConfigMaxSize, path.Child("config"),
-		func(c *resourcev1.DeviceClassConfiguration, at *field.Path) field.ErrorList {
-			return validateConfig(&c.DeviceConfiguration, at)
-		}, nil)...)
-	if n := spec.ExtendedResourceName; n != nil && !extendedResource(*n) {
-		all = append(all, field.Invalid(path.Child("extendedResourceName"), *n, "must be a valid extended resource name"))
+	selectors, config := path.Child("selectors"), path.Child("config")
+	var found, declares field.ErrorList
+	if !common.Equal(spec.Selectors, old.Selectors) {
+		found = each(spec.Selectors, resourcev1.DeviceSelectorsMaxSize, selectors, validateSelector)
+		declares = common.AtMost(spec.Selectors, resourcev1.DeviceSelectorsMaxSize, selectors)
 	}
-	return all
-}
-
-// extendedResource: DOMAIN/NAME outside kubernetes.io, and still a valid name with quota's prefix before it.
-func extendedResource(name string) bool {
-	if !strings.Contains(name, "/") || strings.Contains(name, corev1.ResourceDefaultNamespacePrefix) ||
-		strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) {
-		return false
+	if !common.Equal(spec.Config, old.Config) {
+		found = append(found, each(spec.Config, resourcev1.DeviceConfigMaxSize, config,
+			func(c *resourcev1.DeviceClassConfiguration, at *field.Path) field.ErrorList {
+				return validateConfig(&c.DeviceConfiguration, at)
+			})...)
+		declares = append(declares, declared(spec.Config, resourcev1.DeviceConfigMaxSize, config, nil,
+			func(c *resourcev1.DeviceClassConfiguration, at *field.Path) field.ErrorList {
+				return declaredConfig(&c.DeviceConfiguration, at)
+			})...)
 	}
-	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+name)) == 0
+	if n := spec.ExtendedResourceName; n != nil && !common.Equal(n, old.ExtendedResourceName) {
+		declares = append(declares, common.Holds(*n, path.Child("extendedResourceName"), validate.ExtendedResourceName)...)
+	}
+	return append(found, declares...)
 }

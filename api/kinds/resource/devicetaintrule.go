@@ -87,5 +87,10 @@ func validateTaintRule(spec *resourcev1.DeviceTaintRuleSpec, old *resourcev1.Dev
 			all = append(all, common.DNSLabel(*s.Device, at.Child("device"))...)
 		}
 	}
-	return append(all, validateTaint(&spec.Taint, old, path.Child("taint"))...)
+	at := path.Child("taint")
+	all = append(all, validateTaint(&spec.Taint, at)...)
+	if old == nil || old.Effect != spec.Taint.Effect {
+		all = append(all, declaredEffect(spec.Taint.Effect, at.Child("effect"))...)
+	}
+	return all
 }

@@ -2,7 +2,6 @@
 package resource
 
 import (
-	"fmt"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
@@ -65,14 +64,6 @@ func qualifiedName(name string, path *field.Path) field.ErrorList {
 	return append(all, identifier(id, path)...)
 }
 
-func fullyQualifiedName(name resourcev1.FullyQualifiedName, path *field.Path) field.ErrorList {
-	all := qualifiedName(string(name), path)
-	if !strings.Contains(string(name), "/") {
-		all = append(all, field.Invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash"))
-	}
-	return all
-}
-
 func identifier(id string, path *field.Path) field.ErrorList {
 	all := common.MaxBytes(id, resourcev1.DeviceMaxIDLength, path)
 	for _, m := range content.IsCIdentifier(id) {
@@ -115,21 +106,24 @@ func (names requestNames) validate(name string, path *field.Path) field.ErrorLis
 func (names requestNames) validateAll(list []string, path *field.Path) field.ErrorList {
 	return each(list, resourcev1.DeviceRequestsMaxSize, path, func(name *string, at *field.Path) field.ErrorList {
 		return names.validate(*name, at)
-	}, func(name *string) string { return *name })
+	})
 }
 
-// each checks the items of a list and, when key is given, that no two have the same key. max < 0 is no limit.
-func each[T any](list []T, max int, path *field.Path, check func(*T, *field.Path) field.ErrorList, key func(*T) string) field.ErrorList {
-	if max >= 0 && len(list) > max {
-		return field.ErrorList{field.TooMany(path, len(list), max)}
-	}
+// each checks the items of a list. A list that is too long is not looked at: its length is fault enough.
+func each[T any](list []T, max int, path *field.Path, check func(*T, *field.Path) field.ErrorList) field.ErrorList {
 	var all field.ErrorList
+	if len(list) > max {
+		return nil
+	}
 	for i := range list {
 		all = append(all, check(&list[i], path.Index(i))...)
 	}
-	if key == nil {
-		return all
-	}
+	return all
+}
+
+// duplicates refuses every item whose key an earlier one has. It prints the key.
+func duplicates[T any](list []T, path *field.Path, key func(*T) string) field.ErrorList {
+	var all field.ErrorList
 	seen := map[string]bool{}
 	for i := range list {
 		k := key(&list[i])
@@ -139,15 +133,4 @@ func each[T any](list []T, max int, path *field.Path, check func(*T, *field.Path
 		seen[k] = true
 	}
 	return all
-}
-
-// exactlyOne is the answer to a union of which none or several members are set.
-func exactlyOne(set []string, path *field.Path, what string) field.ErrorList {
-	switch len(set) {
-	case 0:
-		return field.ErrorList{field.Required(path, what+" is required")}
-	case 1:
-		return nil
-	}
-	return field.ErrorList{field.Invalid(path, fmt.Sprintf("{%s}", strings.Join(set, ", ")), what+" is required, but multiple fields are set")}
 }

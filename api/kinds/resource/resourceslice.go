@@ -4,10 +4,10 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -26,16 +26,21 @@ func resourceSlices() *kinds.Resource {
 		Strategy: common.Typed[slice, *slice]{
 			PrepareForCreate: func(r *kinds.Context, obj *slice) {
 				obj.Generation = 1
+				dropGated(obj)
 				stampAll(r, obj)
 			},
 			PrepareForUpdate: func(r *kinds.Context, obj, old *slice) {
+				dropGated(obj)
 				stampAll(r, obj)
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 			},
-			Validate:   func(_ *kinds.Context, obj *slice) field.ErrorList { return validateSlice(&obj.Spec, nil) },
+			Validate: func(_ *kinds.Context, obj *slice) field.ErrorList {
+				all := validateSlice(&obj.Spec, nil)
+				return append(all, declaredSlice(&obj.Spec, &resourcev1.ResourceSliceSpec{})...)
+			},
 			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, obj, old *slice) field.ErrorList {
-				return validateSlice(&obj.Spec, &old.Spec)
+				return append(validateSlice(&obj.Spec, &old.Spec), declaredSlice(&obj.Spec, &old.Spec)...)
 			},
 			Warnings: func(_ *kinds.Context, obj, _ *slice) []string {
 				if obj.Spec.Driver == strings.ToLower(obj.Spec.Driver) {
@@ -84,19 +89,33 @@ func validateSlice(spec, old *resourcev1.ResourceSliceSpec) field.ErrorList {
 	if spec.SharedCounters != nil && spec.Devices != nil {
 		all = append(all, field.Invalid(path, "", "only one of `sharedCounters` or `devices` is allowed"))
 	}
-	max := resourcev1.ResourceSliceMaxDevices
+	max, devices := resourcev1.ResourceSliceMaxDevices, path.Child("devices")
 	for i := range spec.Devices {
 		if len(spec.Devices[i].Taints) > 0 || len(spec.Devices[i].ConsumesCounters) > 0 {
 			max = resourcev1.ResourceSliceMaxDevicesWithAdvancedFeatures
 		}
 	}
-	all = append(all, each(spec.Devices, max, path.Child("devices"), func(d *resourcev1.Device, at *field.Path) field.ErrorList {
-		return validateDevice(d, spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection, at)
-	}, func(d *resourcev1.Device) string { return d.Name })...)
+	all = append(all, common.AtMost(spec.Devices, max, devices)...)
+	all = append(all, each(spec.Devices, max, devices, func(d *resourcev1.Device, at *field.Path) field.ErrorList {
+		return validateDevice(d, deviceCalled(d.Name, old), spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection, at)
+	})...)
+	if len(spec.Devices) <= max {
+		all = append(all, duplicates(spec.Devices, devices, func(d *resourcev1.Device) string { return d.Name })...)
+	}
 	return append(all, each(spec.SharedCounters, resourcev1.ResourceSliceMaxCounterSets, path.Child("sharedCounters"),
 		func(c *resourcev1.CounterSet, at *field.Path) field.ErrorList {
-			return validateCounters("name", c.Name, c.Counters, at)
-		}, func(c *resourcev1.CounterSet) string { return c.Name })...)
+			return common.MaxKeys(c.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet, at.Child("counters"))
+		})...)
+}
+
+func deviceCalled(name string, spec *resourcev1.ResourceSliceSpec) *resourcev1.Device {
+	if spec == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(spec.Devices, func(d resourcev1.Device) bool { return d.Name == name }); i >= 0 {
+		return &spec.Devices[i]
+	}
+	return nil
 }
 
 func validatePool(p *resourcev1.ResourcePool, path *field.Path) field.ErrorList {
@@ -112,36 +131,30 @@ func validatePool(p *resourcev1.ResourcePool, path *field.Path) field.ErrorList 
 
 // validatePlace: the devices are on one node, on selected ones, on all, or each device says where.
 func validatePlace(spec *resourcev1.ResourceSliceSpec, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	var set []string
-	if n := spec.NodeName; n != nil {
-		at := path.Child("nodeName")
-		if *n == "" {
-			all = append(all, field.Invalid(at, *n, "must be either unset or set to a non-empty string"))
-		} else {
-			set = append(set, "`nodeName`")
-			for _, m := range apivalidation.NameIsDNSSubdomain(*n, false) {
-				all = append(all, field.Invalid(at, *n, m))
-			}
+	p := place{path: path}
+	p.nodeName(spec.NodeName, "must be either unset or set to a non-empty string")
+	p.nodeSelector(spec.NodeSelector)
+	if s := spec.NodeSelector; s != nil && len(s.NodeSelectorTerms) != 1 {
+		p.all = append(p.all, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), s.NodeSelectorTerms, "must have exactly one node selector term"))
+	}
+	p.flag(spec.AllNodes, "allNodes")
+	p.flag(spec.PerDeviceNodeSelection, "perDeviceNodeSelection")
+	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+	return p.exactlyOne(one, one+", but multiple fields are set")
+}
+
+// dropGated removes what upstream has behind gates that are off.
+func dropGated(obj *slice) {
+	obj.Spec.PartitionTypeAttribute, obj.Spec.SkipNodeOperations = nil, nil
+	for i := range obj.Spec.Devices {
+		d := &obj.Spec.Devices[i]
+		d.NodeAllocatableResources = nil
+		for j := range d.ConsumesCounters {
+			d.ConsumesCounters[j].CompatibilityGroups = nil
+		}
+		for name, a := range d.Attributes {
+			a.BoolValues, a.IntValues, a.StringValues, a.VersionValues = nil, nil, nil, nil
+			d.Attributes[name] = a
 		}
 	}
-	if s := spec.NodeSelector; s != nil {
-		set = append(set, "`nodeSelector`")
-		if len(s.NodeSelectorTerms) != 1 {
-			all = append(all, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), s.NodeSelectorTerms, "must have exactly one node selector term"))
-		}
-	}
-	flag := func(value *bool, name string) {
-		if value == nil {
-			return
-		}
-		if *value {
-			set = append(set, "`"+name+"`")
-		} else {
-			all = append(all, field.Invalid(path.Child(name), *value, "must be either unset or set to true"))
-		}
-	}
-	flag(spec.AllNodes, "allNodes")
-	flag(spec.PerDeviceNodeSelection, "perDeviceNodeSelection")
-	return append(all, exactlyOne(set, path, "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`")...)
 }

@@ -77,7 +77,7 @@ func csiDriverWarnings(_ *kinds.Context, obj, old *storagev1.CSIDriver) []string
 // validateCSIDriver: defaults have filled in the flags, so that none of them can be missing.
 func validateCSIDriver(s *storagev1.CSIDriverSpec) field.ErrorList {
 	path := field.NewPath("spec")
-	all := common.OneOf(*s.FSGroupPolicy, path.Child("fsGroupPolicy"),
+	all := common.Among(*s.FSGroupPolicy, path.Child("fsGroupPolicy"),
 		storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
 	all = append(all, tokenRequests(s.TokenRequests, path.Child("tokenRequests"))...)
 	for _, m := range s.VolumeLifecycleModes {

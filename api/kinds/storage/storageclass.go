@@ -2,11 +2,12 @@
 package storage
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
@@ -27,7 +28,7 @@ func storageClasses() *kinds.Resource {
 			Default:  defaultStorageClass,
 			Validate: func(_ *kinds.Context, obj *storagev1.StorageClass) field.ErrorList { return validateStorageClass(obj) },
 			ValidateUpdate: func(_ *kinds.Context, obj, old *storagev1.StorageClass) field.ErrorList {
-				return append(validateStorageClass(obj), storageClassFixed(obj, old)...)
+				return common.Declared(validateStorageClass(obj), storageClassFixed(obj, old))
 			},
 		}.Strategy(),
 	}
@@ -61,10 +62,10 @@ func validateStorageClass(obj *storagev1.StorageClass) field.ErrorList {
 }
 
 func storageClassFixed(obj, old *storagev1.StorageClass) field.ErrorList {
-	all := common.Immutable(obj.Provisioner, old.Provisioner, field.NewPath("provisioner"))
-	all = append(all, common.Immutable(obj.Parameters, old.Parameters, field.NewPath("parameters"))...)
-	all = append(all, common.Immutable(obj.ReclaimPolicy, old.ReclaimPolicy, field.NewPath("reclaimPolicy"))...)
-	return append(all, common.Immutable(obj.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
+	all := common.Frozen(obj.Provisioner, old.Provisioner, field.NewPath("provisioner"))
+	all = append(all, common.Frozen(obj.Parameters, old.Parameters, field.NewPath("parameters"))...)
+	all = append(all, common.Frozen(obj.ReclaimPolicy, old.ReclaimPolicy, field.NewPath("reclaimPolicy"))...)
+	return append(all, common.Frozen(obj.VolumeBindingMode, old.VolumeBindingMode, field.NewPath("volumeBindingMode"))...)
 }
 
 // provisioner checks a driver's name; upstream reports a missing one last.
@@ -93,25 +94,25 @@ func parameters(p map[string]string, path *field.Path) field.ErrorList {
 	return all
 }
 
-// topologies: keys are unique in a term, values in a key, and terms in the class.
+// topologies: keys are unique in a term, values in a key, and terms in the class. An empty term is called a duplicate too.
 func topologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	seen := map[string]bool{}
+	var seen []map[string]sets.Set[string]
 	for i, term := range terms {
 		at := path.Index(i).Child("matchLabelExpressions")
-		keys := map[string]bool{}
+		keys := map[string]sets.Set[string]{}
 		for j, e := range term.MatchLabelExpressions {
 			all = append(all, topology(&e, at.Index(j))...)
-			if keys[e.Key] {
+			if keys[e.Key] != nil {
 				all = append(all, field.Duplicate(at.Index(j).Child("key"), e.Key))
 			}
-			keys[e.Key] = true
+			keys[e.Key] = sets.New(e.Values...)
 		}
-		text := fmt.Sprintf("%q", term.MatchLabelExpressions)
-		if seen[text] {
+		same := func(other map[string]sets.Set[string]) bool { return common.Equal(keys, other) }
+		if len(keys) == 0 || slices.ContainsFunc(seen, same) {
 			all = append(all, field.Duplicate(at, ""))
 		}
-		seen[text] = true
+		seen = append(seen, keys)
 	}
 	return all
 }

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/validate"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
+	"kuberow/api/kinds/core"
 )
 
 const (
@@ -30,7 +32,8 @@ func volumeAttachments() *kinds.Resource {
 		},
 		PrepareForUpdate: func(_ *kinds.Context, obj, old *storagev1.VolumeAttachment) { obj.Status = old.Status },
 		Validate: func(_ *kinds.Context, obj *storagev1.VolumeAttachment) field.ErrorList {
-			return validateAttachment(obj)
+			none := func(string, *field.Path) field.ErrorList { return nil }
+			return append(validateAttachment(obj, none), declaredAttacher(obj.Spec.Attacher, field.NewPath("spec", "attacher"))...)
 		},
 		ValidateUpdate: validateAttachmentUpdate, ForbidUnconditionalUpdate: true,
 	}
@@ -50,13 +53,19 @@ func volumeAttachments() *kinds.Resource {
 	}
 }
 
+// validateAttachmentUpdate: a spec that changed is refused before its fields are looked at by what they declare.
 func validateAttachmentUpdate(_ *kinds.Context, obj, old *storagev1.VolumeAttachment) field.ErrorList {
-	return append(validateAttachment(obj), common.Immutable(obj.Spec, old.Spec, field.NewPath("spec"))...)
+	return append(validateAttachment(obj, driverName), common.Frozen(obj.Spec, old.Spec, field.NewPath("spec"))...)
 }
 
-func validateAttachment(obj *storagev1.VolumeAttachment) field.ErrorList {
+func declaredAttacher(name string, path *field.Path) field.ErrorList {
+	return common.Wanted(name, path, validate.LongNameCaseless, common.MaxLength[string](maxDriverName))
+}
+
+func validateAttachment(obj *storagev1.VolumeAttachment, attacher func(string, *field.Path) field.ErrorList) field.ErrorList {
 	path := field.NewPath("spec")
-	all := validateSource(&obj.Spec.Source, path.Child("source"))
+	all := attacher(obj.Spec.Attacher, path.Child("attacher"))
+	all = append(all, validateSource(&obj.Spec.Source, path.Child("source"))...)
 	for _, m := range apivalidation.NameIsDNSSubdomain(obj.Spec.NodeName, false) {
 		all = append(all, field.Invalid(path.Child("nodeName"), obj.Spec.NodeName, m))
 	}
@@ -66,7 +75,7 @@ func validateAttachment(obj *storagev1.VolumeAttachment) field.ErrorList {
 			all = append(all, field.Invalid(path.Child("source", "persistentVolumeName"), *name, m))
 		}
 	}
-	return append(all, driverName(obj.Spec.Attacher, path.Child("attacher"))...)
+	return all
 }
 
 func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
@@ -78,8 +87,8 @@ func validateSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field
 		return field.ErrorList{field.Forbidden(path, one)}
 	case s.PersistentVolumeName != nil && *s.PersistentVolumeName == "":
 		return field.ErrorList{field.Required(path.Child("persistentVolumeName"), "must specify non empty persistentVolumeName")}
-	case s.InlineVolumeSpec != nil && s.InlineVolumeSpec.CSI == nil:
-		return field.ErrorList{field.Required(path.Child("inlineVolumeSpec"), "must specify a volume type")}
+	case s.InlineVolumeSpec != nil:
+		return core.ValidateInlineVolume(s.InlineVolumeSpec, path.Child("inlineVolumeSpec"))
 	}
 	return nil
 }
