@@ -1,7 +1,4 @@
-// Match conditions, variables and parameters of webhooks and policies. The
-// expressions are checked for presence here; whether they compile is decided
-// by the evaluator that runs them, so that nothing loads CEL for a kind that
-// is only stored.
+// Match conditions, variables and parameters of webhooks and policies.
 package admissionregistration
 
 import (
@@ -9,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	celgo "github.com/google/cel-go/cel"
 	v1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -21,16 +19,22 @@ const maxMatchConditions = 64
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-func validateMatchConditions(conditions []v1.MatchCondition, path *field.Path) field.ErrorList {
+func validateMatchConditions(conditions []v1.MatchCondition, params bool, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	if n := len(conditions); n > maxMatchConditions {
 		all = append(all, field.TooMany(path, n, maxMatchConditions))
 	}
-	seen := map[string]bool{}
+	if len(conditions) == 0 {
+		return nil
+	}
+	seen, compiler := map[string]bool{}, hookCompiler()
+	compiler.params = params
 	for i, c := range conditions {
 		at := path.Index(i)
 		if blank(c.Expression) {
 			all = append(all, field.Required(at.Child("expression"), ""))
+		} else {
+			all = append(all, compiler.check(strings.TrimSpace(c.Expression), at.Child("expression"), celgo.BoolType)...)
 		}
 		if c.Name == "" {
 			all = append(all, field.Required(at.Child("name"), ""))
@@ -50,7 +54,7 @@ var celIdentifier = regexp.MustCompile("^[_a-zA-Z][_a-zA-Z0-9]*$")
 // celReserved are the words of the CEL grammar that cannot name anything.
 const celReserved = " true false null in as break const continue else for function if import let loop package namespace return var void while "
 
-func validateVariables(variables []v1.Variable, path *field.Path) field.ErrorList {
+func validateVariables(variables []v1.Variable, compiler *compiler, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for i, v := range variables {
 		at := path.Index(i)
@@ -61,6 +65,8 @@ func validateVariables(variables []v1.Variable, path *field.Path) field.ErrorLis
 		}
 		if blank(v.Expression) {
 			all = append(all, field.Required(at.Child("expression"), "expression is not specified"))
+		} else {
+			all = append(all, compiler.variable(&v, at.Child("expression"))...)
 		}
 	}
 	return all

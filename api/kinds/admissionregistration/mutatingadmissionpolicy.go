@@ -3,6 +3,7 @@
 package admissionregistration
 
 import (
+	celgo "github.com/google/cel-go/cel"
 	v1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -45,23 +46,24 @@ func mutatingPolicies() *kinds.Resource {
 
 func validateMutatingPolicy(spec *v1.MutatingAdmissionPolicySpec) field.ErrorList {
 	path := field.NewPath("spec")
-	all := common.OneOf(*spec.FailurePolicy, path.Child("failurePolicy"), v1.Fail, v1.Ignore)
+	all := common.Among(*spec.FailurePolicy, path.Child("failurePolicy"), v1.Fail, v1.Ignore)
 	all = append(all, validateParamKind(spec.ParamKind, path.Child("paramKind"))...)
 	all = append(all, validateConstraints(spec.MatchConstraints, path.Child("matchConstraints"))...)
 	all = append(all, mutatingOperations(spec.MatchConstraints, path.Child("matchConstraints"))...)
-	all = append(all, validateMatchConditions(spec.MatchConditions, path.Child("matchConditions"))...)
-	all = append(all, validateVariables(spec.Variables, path.Child("variables"))...)
+	all = append(all, validateMatchConditions(spec.MatchConditions, spec.ParamKind != nil, path.Child("matchConditions"))...)
+	compiler := policyCompiler(spec.Variables, spec.ParamKind)
+	all = append(all, validateVariables(spec.Variables, compiler, path.Child("variables"))...)
 	mutations := path.Child("mutations")
 	if len(spec.Mutations) == 0 {
 		all = append(all, field.Required(mutations, "mutations must contain at least one item"))
 	}
 	for i := range spec.Mutations {
-		all = append(all, validateMutation(&spec.Mutations[i], mutations.Index(i))...)
+		all = append(all, validateMutation(&spec.Mutations[i], compiler, mutations.Index(i))...)
 	}
 	return append(all, common.OneOf(spec.ReinvocationPolicy, path.Child("reinvocationPolicy"), v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy)...)
 }
 
-func validateMutation(m *v1.Mutation, path *field.Path) field.ErrorList {
+func validateMutation(m *v1.Mutation, compiler *compiler, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	patch, apply := path.Child("jsonPatch"), path.Child("applyConfiguration")
 	switch m.PatchType {
@@ -72,6 +74,9 @@ func validateMutation(m *v1.Mutation, path *field.Path) field.ErrorList {
 			all = append(all, field.Required(patch, "must be specified when patchType is JSONPatch"))
 		} else if blank(m.JSONPatch.Expression) {
 			all = append(all, field.Required(patch.Child("expression"), ""))
+		} else {
+			list := celgo.ListType(celgo.ObjectType("JSONPatch"))
+			all = append(all, compiler.patch(m.JSONPatch.Expression, patch.Child("expression"), list)...)
 		}
 		if m.ApplyConfiguration != nil {
 			all = append(all, field.Invalid(apply, "{applyConfiguration}", "must not be specified when patchType is JSONPatch"))
@@ -81,6 +86,8 @@ func validateMutation(m *v1.Mutation, path *field.Path) field.ErrorList {
 			all = append(all, field.Required(apply, "must be specified when patchType is ApplyConfiguration"))
 		} else if blank(m.ApplyConfiguration.Expression) {
 			all = append(all, field.Required(apply.Child("expression"), ""))
+		} else {
+			all = append(all, compiler.patch(m.ApplyConfiguration.Expression, apply.Child("expression"), celgo.ObjectType("Object"))...)
 		}
 		if m.JSONPatch != nil {
 			all = append(all, field.Invalid(patch, "{jsonPatch}", "must not be specified when patchType is ApplyConfiguration"))

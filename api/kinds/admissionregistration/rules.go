@@ -55,7 +55,7 @@ func validateMatch(m *v1.MatchResources, path *field.Path) field.ErrorList {
 	if m == nil {
 		return nil
 	}
-	all := common.OneOf(*m.MatchPolicy, path.Child("matchPolicy"), v1.Equivalent, v1.Exact)
+	all := common.Among(*m.MatchPolicy, path.Child("matchPolicy"), v1.Equivalent, v1.Exact)
 	all = append(all, common.LabelSelector(m.NamespaceSelector, path.Child("namespaceSelector"))...)
 	all = append(all, common.LabelSelector(m.ObjectSelector, path.Child("objectSelector"))...)
 	for i := range m.ResourceRules {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	celgo "github.com/google/cel-go/cel"
 	v1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -77,25 +78,26 @@ func validatingPolicies() *kinds.Resource {
 
 func validateValidatingPolicy(obj *validatingPolicy) field.ErrorList {
 	spec, path := &obj.Spec, field.NewPath("spec")
-	all := common.OneOf(*spec.FailurePolicy, path.Child("failurePolicy"), v1.Fail, v1.Ignore)
+	all := common.Among(*spec.FailurePolicy, path.Child("failurePolicy"), v1.Fail, v1.Ignore)
 	all = append(all, validateParamKind(spec.ParamKind, path.Child("paramKind"))...)
 	all = append(all, validateConstraints(spec.MatchConstraints, path.Child("matchConstraints"))...)
-	all = append(all, validateMatchConditions(spec.MatchConditions, path.Child("matchConditions"))...)
-	all = append(all, validateVariables(spec.Variables, path.Child("variables"))...)
+	all = append(all, validateMatchConditions(spec.MatchConditions, spec.ParamKind != nil, path.Child("matchConditions"))...)
+	compiler := policyCompiler(spec.Variables, spec.ParamKind)
+	all = append(all, validateVariables(spec.Variables, compiler, path.Child("variables"))...)
 	validations, annotations := path.Child("validations"), path.Child("auditAnnotations")
 	if len(spec.Validations) == 0 && len(spec.AuditAnnotations) == 0 {
 		const one = "validations or auditAnnotations must contain at least one item"
 		return append(all, field.Required(validations, one), field.Required(annotations, one))
 	}
 	for i := range spec.Validations {
-		all = append(all, validateValidation(&spec.Validations[i], validations.Index(i))...)
+		all = append(all, validateValidation(&spec.Validations[i], compiler, validations.Index(i))...)
 	}
 	if len(spec.AuditAnnotations) > maxAuditAnnotations {
 		all = append(all, field.Invalid(annotations, spec.AuditAnnotations, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations)))
 	}
 	seen := map[string]bool{}
 	for i, a := range spec.AuditAnnotations {
-		all = append(all, validateAuditAnnotation(obj.Name, a, annotations.Index(i))...)
+		all = append(all, validateAuditAnnotation(obj.Name, a, compiler, annotations.Index(i))...)
 		if seen[a.Key] {
 			all = append(all, field.Duplicate(annotations.Index(i).Child("key"), a.Key))
 		}
@@ -116,13 +118,17 @@ func validateConstraints(m *v1.MatchResources, path *field.Path) field.ErrorList
 	return all
 }
 
-func validateValidation(v *v1.Validation, path *field.Path) field.ErrorList {
+func validateValidation(v *v1.Validation, compiler *compiler, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	if blank(v.Expression) {
 		all = append(all, field.Required(path.Child("expression"), "expression is not specified"))
+	} else {
+		all = append(all, compiler.check(v.Expression, path.Child("expression"), celgo.BoolType)...)
 	}
-	if v.MessageExpression != "" && blank(v.MessageExpression) {
-		all = append(all, field.Invalid(path.Child("messageExpression"), v.MessageExpression, "must be non-empty if specified"))
+	if at := path.Child("messageExpression"); !blank(v.MessageExpression) {
+		all = append(all, compiler.message(v.MessageExpression, at)...)
+	} else if v.MessageExpression != "" {
+		all = append(all, field.Invalid(at, v.MessageExpression, "must be non-empty if specified"))
 	}
 	if v.Message != "" && blank(v.Message) {
 		all = append(all, field.Invalid(path.Child("message"), v.Message, "must be non-empty if specified"))
@@ -140,7 +146,7 @@ func validateValidation(v *v1.Validation, path *field.Path) field.ErrorList {
 	return all
 }
 
-func validateAuditAnnotation(policy string, a v1.AuditAnnotation, path *field.Path) field.ErrorList {
+func validateAuditAnnotation(policy string, a v1.AuditAnnotation, compiler *compiler, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	if policy == "" {
 		all = append(all, field.Invalid(path.Child("key"), a.Key, "requires metadata.name be non-empty"))
@@ -152,6 +158,8 @@ func validateAuditAnnotation(policy string, a v1.AuditAnnotation, path *field.Pa
 		all = append(all, field.Required(path.Child("valueExpression"), "valueExpression is not specified"))
 	} else if len(value) > maxValueExpression {
 		all = append(all, field.Required(path.Child("valueExpression"), fmt.Sprintf("must not exceed %d bytes in length", maxValueExpression)))
+	} else {
+		all = append(all, compiler.annotation(a.ValueExpression, path.Child("valueExpression"))...)
 	}
 	return all
 }

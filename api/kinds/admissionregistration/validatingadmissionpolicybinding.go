@@ -56,7 +56,7 @@ func validateActions(actions []v1.ValidationAction, path *field.Path) (all, none
 	}
 	seen := map[v1.ValidationAction]bool{}
 	for i, a := range actions {
-		all = append(all, common.OneOf(a, path.Index(i), v1.Audit, v1.Deny, v1.Warn)...)
+		all = append(all, common.Among(a, path.Index(i), v1.Audit, v1.Deny, v1.Warn)...)
 		if seen[a] {
 			all = append(all, field.Duplicate(path.Index(i), a))
 		}

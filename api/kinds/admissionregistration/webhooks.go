@@ -128,8 +128,8 @@ func validateHook(h hook, o hookOptions, path *field.Path) field.ErrorList {
 	for i := range h.rules {
 		all = append(all, validateRule(&h.rules[i], path.Child("rules").Index(i))...)
 	}
-	all = append(all, common.OneOf(**h.failure, path.Child("failurePolicy"), v1.Fail, v1.Ignore)...)
-	all = append(all, common.OneOf(**h.match, path.Child("matchPolicy"), v1.Equivalent, v1.Exact)...)
+	all = append(all, common.Among(**h.failure, path.Child("failurePolicy"), v1.Fail, v1.Ignore)...)
+	all = append(all, common.Among(**h.match, path.Child("matchPolicy"), v1.Equivalent, v1.Exact)...)
 	all = append(all, validateSideEffects(h.sideEffects, o, path.Child("sideEffects"))...)
 	if t := **h.timeout; t < 1 || t > maxTimeoutSeconds {
 		all = append(all, field.Invalid(path.Child("timeoutSeconds"), t, "the timeout value must be between 1 and 30 seconds"))
@@ -138,10 +138,10 @@ func validateHook(h hook, o hookOptions, path *field.Path) field.ErrorList {
 	all = append(all, metavalidation.ValidateLabelSelector(*h.namespaces, loose, path.Child("namespaceSelector"))...)
 	all = append(all, metavalidation.ValidateLabelSelector(*h.objects, loose, path.Child("objectSelector"))...)
 	if h.reinvocation != nil {
-		all = append(all, common.OneOf(**h.reinvocation, path.Child("reinvocationPolicy"), v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy)...)
+		all = append(all, common.Among(**h.reinvocation, path.Child("reinvocationPolicy"), v1.IfNeededReinvocationPolicy, v1.NeverReinvocationPolicy)...)
 	}
 	all = append(all, validateClient(h.client, path.Child("clientConfig"))...)
-	return append(all, validateMatchConditions(h.conditions, path.Child("matchConditions"))...)
+	return append(all, validateMatchConditions(h.conditions, false, path.Child("matchConditions"))...)
 }
 
 func validateSideEffects(s *v1.SideEffectClass, o hookOptions, path *field.Path) field.ErrorList {

@@ -47,7 +47,7 @@ func validateClusterRole(o *rbacv1.ClusterRole, opts metav1validation.LabelSelec
 	if o.AggregationRule != nil {
 		errs = append(errs, validateAggregation(o.AggregationRule, opts)...)
 	}
-	return append(errs, requireVerbs(o.Rules)...)
+	return append(errs, declaredRules(o.Rules)...)
 }
 
 func validateAggregation(a *rbacv1.AggregationRule, opts metav1validation.LabelSelectorValidationOptions) field.ErrorList {

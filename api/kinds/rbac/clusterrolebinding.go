@@ -9,7 +9,7 @@ import (
 
 // A ClusterRoleBinding gives a ClusterRole everywhere.
 func clusterRoleBindings() *kinds.Resource {
-	validate := func(_ *kinds.Context, o *rbacv1.ClusterRoleBinding) field.ErrorList {
+	validate := func(o *rbacv1.ClusterRoleBinding) field.ErrorList {
 		return validateBinding(o.RoleRef, o.Subjects, false, "ClusterRole")
 	}
 	return resource(kinds.Resource{
@@ -24,9 +24,12 @@ func clusterRoleBindings() *kinds.Resource {
 				}
 				return mayBind(r, o.Name, o.RoleRef)
 			},
-			Validate: validate,
-			ValidateUpdate: func(r *kinds.Context, o, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-				return append(validate(r, o), validateRoleRefUpdate(o.RoleRef, old.RoleRef)...)
+			Validate: func(_ *kinds.Context, o *rbacv1.ClusterRoleBinding) field.ErrorList {
+				return common.Declared(validate(o), append(declaredSubjects(o.Subjects), declaredRef(o.RoleRef)...))
+			},
+			ValidateUpdate: func(_ *kinds.Context, o, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+				all := append(validate(o), validateRoleRefUpdate(o.RoleRef, old.RoleRef)...)
+				return common.Declared(all, declaredSubjects(o.Subjects))
 			},
 			ValidateName: common.NamePath,
 		}.Strategy(),

@@ -8,7 +8,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -121,10 +120,7 @@ func TestValidation(t *testing.T) {
 		{`rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`,
 			validateRules([]rbacv1.PolicyRule{{Verbs: []string{"get"}, NonResourceURLs: []string{"/x"}}}, true).ToAggregate().Error()},
 		{`[rules[0].apiGroups: Required value: resource rules must supply at least one api group, rules[0].resources: Required value: resource rules must supply at least one resource, rules[0].verbs: Required value]`,
-			validateClusterRole(&rbacv1.ClusterRole{Rules: []rbacv1.PolicyRule{{}}}, metav1validation.LabelSelectorValidationOptions{}).ToAggregate().Error()},
-		{`[subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group", subjects[0].name: Required value]`,
-			validateBinding(rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "r"},
-				[]rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName}, {Kind: "Robot", Name: "y"}}, false, "ClusterRole").ToAggregate().Error()},
+			validateRole(&rbacv1.Role{Rules: []rbacv1.PolicyRule{{}}}).ToAggregate().Error()},
 		{`[roleRef.kind: Unsupported value: "": supported values: "Role", "ClusterRole", roleRef.name: Required value]`,
 			validateBinding(rbacv1.RoleRef{APIGroup: rbacv1.GroupName}, nil, true, "Role", "ClusterRole").ToAggregate().Error()},
 		{`[subjects[0].namespace: Required value, subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"]`,

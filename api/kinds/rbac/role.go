@@ -19,13 +19,13 @@ func roles() *kinds.Resource {
 				}
 				return mayWriteRole(r, o.Name, o.Rules)
 			},
-			Validate: func(_ *kinds.Context, o *rbacv1.Role) field.ErrorList {
-				return append(validateRules(o.Rules, true), requireVerbs(o.Rules)...)
-			},
-			ValidateUpdate: func(_ *kinds.Context, o, _ *rbacv1.Role) field.ErrorList {
-				return append(validateRules(o.Rules, true), requireVerbs(o.Rules)...)
-			},
-			ValidateName: common.NamePath,
+			Validate:       func(_ *kinds.Context, o *rbacv1.Role) field.ErrorList { return validateRole(o) },
+			ValidateUpdate: func(_ *kinds.Context, o, _ *rbacv1.Role) field.ErrorList { return validateRole(o) },
+			ValidateName:   common.NamePath,
 		}.Strategy(),
 	}, common.Version[rbacv1.Role, rbacv1.RoleList](gvk("Role")))
+}
+
+func validateRole(o *rbacv1.Role) field.ErrorList {
+	return append(validateRules(o.Rules, true), declaredRules(o.Rules)...)
 }

@@ -9,14 +9,15 @@ import (
 // URLs that are none; the latter belong to no namespace.
 func validateRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	var errs field.ErrorList
+	path := field.NewPath("rules")
 	for i, rule := range rules {
-		errs = append(errs, validateRule(rule, namespaced, field.NewPath("rules").Index(i))...)
+		errs = append(errs, validateRule(rule, namespaced, path.Index(i))...)
 	}
 	return errs
 }
 
-// requireVerbs is apart from the other rules because its complaints stand after all of them.
-func requireVerbs(rules []rbacv1.PolicyRule) field.ErrorList {
+// declaredRules is what the Go type declares: verbs. It is reported last.
+func declaredRules(rules []rbacv1.PolicyRule) field.ErrorList {
 	var errs field.ErrorList
 	for i, rule := range rules {
 		if len(rule.Verbs) == 0 {

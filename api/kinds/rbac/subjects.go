@@ -3,8 +3,6 @@ package rbac
 // What the two kinds of binding share: subjects and the reference to a role.
 
 import (
-	"slices"
-
 	rbacv1 "k8s.io/api/rbac/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,9 +25,11 @@ func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
 func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, roleKinds ...string) field.ErrorList {
 	path := field.NewPath("roleRef")
 	var errs field.ErrorList
-	errs = append(errs, oneOf(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
-	errs = append(errs, oneOf(ref.Kind, path.Child("kind"), roleKinds...)...)
-	if ref.Name != "" {
+	errs = append(errs, common.Among(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+	errs = append(errs, common.Among(ref.Kind, path.Child("kind"), roleKinds...)...)
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	} else {
 		for _, msg := range common.NamePath(ref.Name, false) {
 			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, msg))
 		}
@@ -37,21 +37,21 @@ func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced b
 	for i, s := range subjects {
 		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
 	}
-	return append(errs, requireNames(ref, subjects)...)
+	return errs
 }
 
-// requireNames is apart from the other rules because its complaints stand after all of them.
-func requireNames(ref rbacv1.RoleRef, subjects []rbacv1.Subject) field.ErrorList {
+// declaredSubjects and declaredRef are what the Go types declare: names. A reference that changes is refused before
+// its name is looked at, so only a new binding's is.
+func declaredSubjects(subjects []rbacv1.Subject) field.ErrorList {
 	var errs field.ErrorList
 	for i, s := range subjects {
-		if s.Name == "" {
-			errs = append(errs, field.Required(field.NewPath("subjects").Index(i).Child("name"), ""))
-		}
-	}
-	if ref.Name == "" {
-		errs = append(errs, field.Required(field.NewPath("roleRef", "name"), ""))
+		errs = append(errs, common.Wanted(s.Name, field.NewPath("subjects").Index(i).Child("name"))...)
 	}
 	return errs
+}
+
+func declaredRef(ref rbacv1.RoleRef) field.ErrorList {
+	return common.Wanted(ref.Name, field.NewPath("roleRef", "name"))
 }
 
 func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.ErrorList {
@@ -63,12 +63,12 @@ func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.
 				errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
 			}
 		}
-		errs = append(errs, oneOf(s.APIGroup, path.Child("apiGroup"), "")...)
+		errs = append(errs, common.Among(s.APIGroup, path.Child("apiGroup"), "")...)
 		if !namespaced && s.Namespace == "" {
 			errs = append(errs, field.Required(path.Child("namespace"), ""))
 		}
 	case rbacv1.UserKind, rbacv1.GroupKind:
-		errs = append(errs, oneOf(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+		errs = append(errs, common.Among(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
 	default:
 		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
 	}
@@ -79,12 +79,4 @@ func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.
 // made, so it cannot be pointed at another role.
 func validateRoleRefUpdate(ref, old rbacv1.RoleRef) field.ErrorList {
 	return common.Immutable(ref, old, field.NewPath("roleRef"))
-}
-
-// oneOf, other than common.OneOf, calls an empty value unsupported and not missing.
-func oneOf(value string, path *field.Path, allowed ...string) field.ErrorList {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return field.ErrorList{field.NotSupported(path, value, allowed)}
 }
