@@ -104,7 +104,8 @@ func TestWhoWritesWhat(t *testing.T) {
 	}
 	both := approve.DeepCopy()
 	both.Status.Conditions = append(both.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{Type: certificatesv1.CertificateDenied, Status: corev1.ConditionTrue})
-	if got, want := text(approval.ValidateUpdate(sender(), both, approve)), `status.conditions: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive`; got != want {
+	if got, want := text(approval.ValidateUpdate(sender(), both, approve)), `status.conditions: Invalid value: "{conditions[{\"type\": \"Approved\"}], conditions[{\"type\": \"Denied\"}]}": `+
+		"must specify at most one of: `conditions[{\"type\": \"Approved\"}]`, `conditions[{\"type\": \"Denied\"}]`"; got != want {
 		t.Errorf("approved and denied: %s, want %s", got, want)
 	}
 	read := approve.DeepCopy()

@@ -113,11 +113,6 @@ func validateConditions(o, old *request) field.ErrorList {
 		} else if !slices.Contains(statuses, string(c.Status)) {
 			errs = append(errs, field.NotSupported(at.Child("status"), c.Status, statuses))
 		}
-		other := map[certificatesv1.RequestConditionType]certificatesv1.RequestConditionType{
-			certificatesv1.CertificateApproved: certificatesv1.CertificateDenied, certificatesv1.CertificateDenied: certificatesv1.CertificateApproved}[c.Type]
-		if other != "" && seen[other] && !(old != nil && len(conditionsOf(old, c.Type)) > 0 && len(conditionsOf(old, other)) > 0) {
-			errs = append(errs, field.Invalid(path, c.Type, "Approved and Denied conditions are mutually exclusive"))
-		}
 		if seen[c.Type] && !(old != nil && len(conditionsOf(old, c.Type)) > 1) {
 			errs = append(errs, field.Duplicate(at.Child("type"), c.Type))
 		}
@@ -185,5 +180,17 @@ func validateRequestUpdate(o, old *request, allowed may) field.ErrorList {
 			errs = append(errs, field.Forbidden(certificate, "updates may not modify existing certificate content"))
 		}
 	}
-	return errs
+	return append(errs, declaredDecision(o, old, path)...)
+}
+
+// declaredDecision is what the Go type declares: a request is approved or denied, not both. It is reported last.
+func declaredDecision(o, old *request, path *field.Path) field.ErrorList {
+	both := func(r *request) bool {
+		return len(conditionsOf(r, certificatesv1.CertificateApproved)) > 0 && len(conditionsOf(r, certificatesv1.CertificateDenied)) > 0
+	}
+	if !both(o) || both(old) {
+		return nil
+	}
+	const approved, denied = `conditions[{"type": "Approved"}]`, `conditions[{"type": "Denied"}]`
+	return field.ErrorList{field.Invalid(path, fmt.Sprintf("{%s, %s}", approved, denied), fmt.Sprintf("must specify at most one of: `%s`, `%s`", approved, denied))}
 }
