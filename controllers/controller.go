@@ -19,9 +19,12 @@ import (
 // Keys which of the controller's keys they concern, and calls Step.
 type Controller struct {
 	// Name is kube-controller-manager's: deployment-controller. It is what
-	// --controllers selects (by its short and its long name), the field manager
-	// of its writes.
+	// --controllers selects (by its short and its long name), and what its requests
+	// are told by.
 	Name string
+
+	// Manager is the field manager of its writes, "" for kube-controller-manager, in which most of them run.
+	Manager string
 
 	// Account is the service account of kube-system that its writes are made by, "" when it is
 	// called like the controller: replication-controller, generic-garbage-collector.

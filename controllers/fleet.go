@@ -50,7 +50,7 @@ func NodeFleet(f Fleet) Controller {
 		mine[name] = true
 	}
 	return Controller{
-		Name:  "node-fleet",
+		Name: "node-fleet", Manager: "kubelet",
 		Every: leaseRenewal,
 		Keys: keyMap{
 			Nodes: func(_ View, c Object) []Key {

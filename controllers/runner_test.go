@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,6 +113,27 @@ func TestThousandReplicas(t *testing.T) {
 	for i := range 10 {
 		if n := perNode[fmt.Sprintf("node-%d", i+1)]; n < 90 || n > 110 {
 			t.Errorf("node-%d has %d pods", i+1, n)
+		}
+	}
+}
+
+// TestControllersShareAFieldManager: upstream runs most of them in one process, which is the manager that kubectl shows.
+func TestControllersShareAFieldManager(t *testing.T) {
+	e := controllertest.New(t)
+	r := e.Runner(1, cast(1)...)
+	e.Create(controllers.Deployments, deployment("web", 1))
+	quiet(t, r)
+	for key, want := range map[string][]string{
+		"/registry/replicasets/default/": {"kube-controller-manager"},
+		"/registry/minions/":             {"kube-controller-manager", "kubelet"}, // who numbers nodes, and who reports them
+	} {
+		var managers []string
+		if err := e.Store.Reader().SelectContext(t.Context(), &managers, `SELECT DISTINCT m.value ->> 'manager'
+			FROM live JOIN kv USING (id), json_each(kv.managed_fields) m WHERE live.key BETWEEN ? AND ? || '~' ORDER BY 1`, key, key); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(managers, want) {
+			t.Errorf("%s is managed by %q, want %q", key, managers, want)
 		}
 	}
 }

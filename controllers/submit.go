@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,9 @@ import (
 // in order, in batches of those that go Beside each other; lanes run at the same time. So one
 // group commit takes many, and what depends on an earlier write comes after it.
 // RunUntilQuiet runs everything one after the other instead: Parallel is 1 there.
+
+// controllerManager is the field manager of the controllers that upstream runs in one process.
+const controllerManager = "kube-controller-manager"
 
 // lane is what the writes of one key share.
 type lane struct {
@@ -97,7 +101,7 @@ func (a *lane) one(ctx context.Context, w *Write) {
 		w.User = a.l.user
 	}
 	if w.Agent == "" {
-		w.Agent = a.l.c.Name
+		w.Agent, w.Manager = a.l.c.Name, cmp.Or(a.l.c.Manager, controllerManager)
 	}
 	if w.Verb == Record {
 		a.l.r.recorder.record(w)

@@ -72,7 +72,8 @@ type Client interface {
 // Write is one write through Client.
 type Write struct {
 	User        user.Info
-	Agent       string // the field manager and request.agent: deployment-controller
+	Agent       string // request.agent: deployment-controller
+	Manager     string // the field manager; "" when it is called like Agent
 	Resource    schema.GroupResource
 	Subresource string
 	Namespace   string

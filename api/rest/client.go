@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -91,7 +92,7 @@ func (c client) op(ctx context.Context, verb string, w *kinds.Write) (*op, error
 		}
 	}
 	o := c.rest.newOp(ctx, who{user: w.User, agent: w.Agent, path: WritePath(res, w)}, verb, res, hubVersion(res), sub, w.Namespace, w.Name)
-	o.manager, o.unmanaged, o.Cause, o.DryRun = managerOf(w.Agent), w.Unmanaged, w.Cause, w.DryRun
+	o.manager, o.unmanaged, o.Cause, o.DryRun = managerOf(cmp.Or(w.Manager, w.Agent)), w.Unmanaged, w.Cause, w.DryRun
 	if c.part || system(w.User) {
 		return o, nil
 	}

@@ -34,7 +34,7 @@ const housekeeping = 30 * time.Second
 // Controller gives the control loop of this kubelet.
 func (k *Kubelet) Controller() controllers.Controller {
 	return controllers.Controller{
-		Name: Name,
+		Name: Name, Manager: Name,
 		Keys: map[schema.GroupResource]func(controllers.View, controllers.Object) []controllers.Key{
 			podResource:       podKeys,
 			configMapResource: k.refKeys("configmap"),

@@ -34,7 +34,7 @@ var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 func New() controllers.Controller {
 	retryAlways := func(controllers.View, controllers.Object) []controllers.Key { return []controllers.Key{retry} }
 	return controllers.Controller{
-		Name:  Name,
+		Name: Name, Manager: "kube-scheduler",
 		User:  "system:kube-scheduler",
 		Every: flushInterval,
 		Keys: map[controllers.Resource]controllers.KeysFunc{
