@@ -119,9 +119,7 @@ func validateParamRef(p *v1.ParamRef, path *field.Path) field.ErrorList {
 	const exclusive = "name and selector are mutually exclusive"
 	var all field.ErrorList
 	if p.Name != "" {
-		for _, m := range content.IsPathSegmentName(p.Name) {
-			all = append(all, field.Invalid(path.Child("name"), p.Name, m))
-		}
+		all = append(all, common.Invalid(content.IsPathSegmentName(p.Name), p.Name, path.Child("name"))...)
 		if p.Selector != nil {
 			all = append(all, field.Forbidden(path.Child("name"), exclusive))
 		}
@@ -147,10 +145,7 @@ func policyName(name string, path *field.Path) (all, missing field.ErrorList) {
 	if name == "" {
 		return nil, field.ErrorList{field.Required(path, "")}
 	}
-	for _, m := range apivalidation.NameIsDNSSubdomain(name, false) {
-		all = append(all, field.Invalid(path, name, m))
-	}
-	return all, nil
+	return common.Invalid(apivalidation.NameIsDNSSubdomain(name, false), name, path), nil
 }
 
 // staticSuffix ends the names of objects that a server reads from files instead of from the API.

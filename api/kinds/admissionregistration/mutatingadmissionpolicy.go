@@ -25,7 +25,9 @@ func mutatingPolicies() *kinds.Resource {
 				defaultMatch(obj.Spec.MatchConstraints)
 			},
 			PrepareForCreate: func(_ *kinds.Context, obj *mutatingPolicy) { obj.Generation = 1 },
-			PrepareForUpdate: func(_ *kinds.Context, obj, old *mutatingPolicy) { generation(obj, old, obj.Spec, old.Spec) },
+			PrepareForUpdate: func(_ *kinds.Context, obj, old *mutatingPolicy) {
+				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+			},
 			Validate: func(_ *kinds.Context, obj *mutatingPolicy) field.ErrorList {
 				return append(validateMutatingPolicy(&obj.Spec), validateNotStatic(obj.Name)...)
 			},

@@ -20,7 +20,9 @@ func mutatingPolicyBindings() *kinds.Resource {
 		Strategy: common.Typed[mutatingBinding, *mutatingBinding]{
 			Default:          func(obj *mutatingBinding) { defaultMatch(obj.Spec.MatchResources) },
 			PrepareForCreate: func(_ *kinds.Context, obj *mutatingBinding) { obj.Generation = 1 },
-			PrepareForUpdate: func(_ *kinds.Context, obj, old *mutatingBinding) { generation(obj, old, obj.Spec, old.Spec) },
+			PrepareForUpdate: func(_ *kinds.Context, obj, old *mutatingBinding) {
+				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+			},
 			Validate: func(_ *kinds.Context, obj *mutatingBinding) field.ErrorList {
 				return append(validateMutatingBinding(&obj.Spec), validateNotStatic(obj.Name)...)
 			},

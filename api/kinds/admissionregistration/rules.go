@@ -72,9 +72,7 @@ func validateNamedRule(r *v1.NamedRuleWithOperations, path *field.Path) field.Er
 	seen := map[string]bool{}
 	for i, name := range r.ResourceNames {
 		at := path.Child("resourceNames").Index(i)
-		for _, m := range content.IsPathSegmentName(name) {
-			all = append(all, field.Invalid(at, name, m))
-		}
+		all = append(all, common.Invalid(content.IsPathSegmentName(name), name, at)...)
 		if seen[name] {
 			all = append(all, field.Duplicate(at, name))
 		}
@@ -193,9 +191,4 @@ func mutatingOperations(m *v1.MatchResources, path *field.Path) field.ErrorList 
 		}
 	}
 	return all
-}
-
-// generation bumps metadata.generation of an object when its desired state changed.
-func generation(obj, old metav1.Object, spec, was any) {
-	common.BumpGeneration(obj, old, !common.Equal(spec, was))
 }

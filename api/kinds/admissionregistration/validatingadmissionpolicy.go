@@ -38,7 +38,7 @@ func validatingPolicies() *kinds.Resource {
 		},
 		PrepareForUpdate: func(_ *kinds.Context, obj, old *validatingPolicy) {
 			obj.Status = old.Status
-			generation(obj, old, obj.Spec, old.Spec)
+			common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
 		},
 		Validate: func(_ *kinds.Context, obj *validatingPolicy) field.ErrorList {
 			return append(validateValidatingPolicy(obj), validateNotStatic(obj.Name)...)

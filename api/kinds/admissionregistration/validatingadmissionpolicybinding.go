@@ -21,7 +21,9 @@ func validatingPolicyBindings() *kinds.Resource {
 		Strategy: common.Typed[validatingBinding, *validatingBinding]{
 			Default:          func(obj *validatingBinding) { defaultMatch(obj.Spec.MatchResources) },
 			PrepareForCreate: func(_ *kinds.Context, obj *validatingBinding) { obj.Generation = 1 },
-			PrepareForUpdate: func(_ *kinds.Context, obj, old *validatingBinding) { generation(obj, old, obj.Spec, old.Spec) },
+			PrepareForUpdate: func(_ *kinds.Context, obj, old *validatingBinding) {
+				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+			},
 			Validate: func(_ *kinds.Context, obj *validatingBinding) field.ErrorList {
 				return append(validateValidatingBinding(&obj.Spec), validateNotStatic(obj.Name)...)
 			},

@@ -2,6 +2,8 @@
 package admissionregistration
 
 import (
+	"reflect"
+
 	v1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"kuberow/api/kinds"
@@ -19,7 +21,7 @@ func validatingWebhooks() *kinds.Resource {
 			Default:          func(obj *v1.ValidatingWebhookConfiguration) { defaultHooks(validatingHooks(obj)) },
 			PrepareForCreate: func(_ *kinds.Context, obj *v1.ValidatingWebhookConfiguration) { obj.Generation = 1 },
 			PrepareForUpdate: func(_ *kinds.Context, obj, old *v1.ValidatingWebhookConfiguration) {
-				generation(obj, old, obj.Webhooks, old.Webhooks)
+				common.BumpGeneration(obj, old, !reflect.DeepEqual(obj.Webhooks, old.Webhooks)) // an empty caBundle is not the same as none
 			},
 			Validate: func(_ *kinds.Context, obj *v1.ValidatingWebhookConfiguration) field.ErrorList {
 				return append(validateHooks(validatingHooks(obj), hookOptions{}), validateNotStatic(obj.Name)...)

@@ -175,9 +175,7 @@ func validateReviewVersions(versions []string, o hookOptions, path *field.Path) 
 			continue
 		}
 		seen[v] = true
-		for _, m := range validation.IsDNS1035Label(v) {
-			all = append(all, field.Invalid(path.Index(i), v, m))
-		}
+		all = append(all, common.Invalid(validation.IsDNS1035Label(v), v, path.Index(i))...)
 	}
 	if !o.anyReviewVersion && !knownReview(versions) {
 		all = append(all, field.Invalid(path, versions, "must include at least one of "+strings.Join(known, ", ")))

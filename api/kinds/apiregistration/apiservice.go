@@ -69,15 +69,11 @@ func validate(o *apiService) field.ErrorList {
 	}
 	switch {
 	case o.Spec.Group != "":
-		for _, msg := range validation.IsDNS1123Subdomain(o.Spec.Group) {
-			errs = append(errs, field.Invalid(spec.Child("group"), o.Spec.Group, msg))
-		}
+		errs = append(errs, common.Invalid(validation.IsDNS1123Subdomain(o.Spec.Group), o.Spec.Group, spec.Child("group"))...)
 	case o.Spec.Version != "v1":
 		errs = append(errs, field.Required(spec.Child("group"), "only v1 may have an empty group and it better be legacy kube"))
 	}
-	for _, msg := range validation.IsDNS1035Label(o.Spec.Version) {
-		errs = append(errs, field.Invalid(spec.Child("version"), o.Spec.Version, msg))
-	}
+	errs = append(errs, common.Invalid(validation.IsDNS1035Label(o.Spec.Version), o.Spec.Version, spec.Child("version"))...)
 	if p := o.Spec.GroupPriorityMinimum; p <= 0 || p > 20000 {
 		errs = append(errs, field.Invalid(spec.Child("groupPriorityMinimum"), p, "must be positive and less than 20000"))
 	}

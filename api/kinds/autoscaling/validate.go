@@ -111,11 +111,7 @@ func segment(value, missing string, path *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, missing)}
 	}
-	var all field.ErrorList
-	for _, m := range pathvalidation.IsValidPathSegmentName(value) {
-		all = append(all, field.Invalid(path, value, m))
-	}
-	return all
+	return common.Invalid(pathvalidation.IsValidPathSegmentName(value), value, path)
 }
 
 func rules(r *autoscalingv2.HPAScalingRules, path *field.Path) field.ErrorList {

@@ -63,6 +63,10 @@ func TestValidation(t *testing.T) {
 		{"volumeattributesclasses.storage.k8s.io", `{"driverName":"a"}`, "parameters: Required value: must contain at least one key/value pair"},
 		{"volumeattachments.storage.k8s.io", `{"spec":{"attacher":"a","nodeName":"n"}}`,
 			"spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"},
+		{"volumeattachments.storage.k8s.io", `{"spec":{"attacher":"a","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"azureDisk":{"diskName":"d","diskURI":"u"}}}}}`,
+			`spec.source.inlineVolumeSpec.azureDisk.diskURI: Unsupported value: "u": supported values: "https://`}, // the kind is defaulted
+		{"volumeattachments.storage.k8s.io", `{"spec":{"attacher":"a","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"cephfs":{"monitors":[]}}}}}`,
+			`spec.source.inlineVolumeSpec.cephfs.monitors: Required value`},
 		{"validatingadmissionpolicybindings.admissionregistration.k8s.io", `{"spec":{"policyName":"p","validationActions":["Deny","Warn"]}}`,
 			`spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)`},
 		{"mutatingwebhookconfigurations.admissionregistration.k8s.io", `{"webhooks":[{"name":"a.b.c","clientConfig":{"url":"http://x/"},"admissionReviewVersions":["v1"],"sideEffects":"None"}]}`,

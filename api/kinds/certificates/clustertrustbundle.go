@@ -48,9 +48,7 @@ func clusterTrustBundles() *kinds.Resource {
 
 func validateBundle(o *bundle) field.ErrorList {
 	var errs field.ErrorList
-	for _, msg := range bundleName(o.Name, o.Spec.SignerName) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), o.Name, msg))
-	}
+	errs = append(errs, common.Invalid(bundleName(o.Name, o.Spec.SignerName), o.Name, field.NewPath("metadata", "name"))...)
 	if o.Spec.SignerName != "" {
 		errs = append(errs, validateSignerName(field.NewPath("spec", "signerName"), o.Spec.SignerName)...)
 	}

@@ -81,9 +81,7 @@ func validatePodRequest(o *podRequest) field.ErrorList {
 		{"serviceAccount", o.Spec.ServiceAccountName, o.Spec.ServiceAccountUID, apivalidation.ValidateServiceAccountName},
 		{"node", string(o.Spec.NodeName), o.Spec.NodeUID, apivalidation.NameIsDNSSubdomain},
 	} {
-		for _, msg := range n.check(n.name, false) {
-			errs = append(errs, field.Invalid(spec.Child(n.path+"Name"), n.name, msg))
-		}
+		errs = append(errs, common.Invalid(n.check(n.name, false), n.name, spec.Child(n.path+"Name"))...)
 		if n.uid == "" {
 			errs = append(errs, field.Invalid(spec.Child(n.path+"UID"), n.uid, "must not be empty"))
 		}

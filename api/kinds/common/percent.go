@@ -13,7 +13,7 @@ import (
 // IntOrPercent wants a number that is not negative, or a percentage.
 func IntOrPercent(v intstr.IntOrString, path *field.Path) field.ErrorList {
 	if v.Type == intstr.String {
-		return invalid(validation.IsValidPercent(v.StrVal), v, path)
+		return Invalid(validation.IsValidPercent(v.StrVal), v, path)
 	}
 	return NonNegative(int64(v.IntValue()), path)
 }

@@ -63,7 +63,7 @@ func Labels(labels map[string]string, path *field.Path) field.ErrorList {
 func Annotations(annotations map[string]string, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for _, key := range Keys(annotations) {
-		all = append(all, invalid(validation.IsQualifiedName(strings.ToLower(key)), key, path)...)
+		all = append(all, Invalid(validation.IsQualifiedName(strings.ToLower(key)), key, path)...)
 	}
 	if apivalidation.ValidateAnnotationsSize(annotations) != nil {
 		all = append(all, field.TooLong(path, "", apivalidation.TotalAnnotationSizeLimitB))
@@ -99,17 +99,17 @@ func TemplateMeta(m *metav1.ObjectMeta, path *field.Path) field.ErrorList {
 
 // QualifiedName checks a name with an optional DNS prefix.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
-	return invalid(validation.IsQualifiedName(value), value, path)
+	return Invalid(validation.IsQualifiedName(value), value, path)
 }
 
 // DNSLabel checks a DNS-1123 label.
 func DNSLabel(value string, path *field.Path) field.ErrorList {
-	return invalid(validation.IsDNS1123Label(value), value, path)
+	return Invalid(validation.IsDNS1123Label(value), value, path)
 }
 
 // DNSSubdomain checks a DNS-1123 subdomain.
 func DNSSubdomain(value string, path *field.Path) field.ErrorList {
-	return invalid(validation.IsDNS1123Subdomain(value), value, path)
+	return Invalid(validation.IsDNS1123Subdomain(value), value, path)
 }
 
 // OneOf refuses a value outside a set, and an empty one as missing. The set is printed in the given order.
@@ -171,10 +171,11 @@ func firstBadLabel(name string, check func(string) []string, path *field.Path) f
 
 // Port checks a port number.
 func Port(value int, path *field.Path) field.ErrorList {
-	return invalid(validation.IsValidPortNum(value), value, path)
+	return Invalid(validation.IsValidPortNum(value), value, path)
 }
 
-func invalid(messages []string, value any, path *field.Path) field.ErrorList {
+// Invalid reports one value for each reason that a check of package validation gave.
+func Invalid(messages []string, value any, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for _, m := range messages {
 		all = append(all, field.Invalid(path, value, m))

@@ -68,11 +68,7 @@ func validateStrategy(s coordinationv1.CoordinatedLeaseStrategy, path *field.Pat
 	if !strings.Contains(string(s), "/") {
 		return knownStrategy(s, path)
 	}
-	var all field.ErrorList
-	for _, m := range validation.IsQualifiedName(string(s)) {
-		all = append(all, field.Invalid(path, s, m))
-	}
-	return all
+	return common.Invalid(validation.IsQualifiedName(string(s)), s, path)
 }
 
 func knownStrategy(s coordinationv1.CoordinatedLeaseStrategy, path *field.Path) field.ErrorList {

@@ -59,8 +59,13 @@ func defaultPersistentVolume(p *corev1.PersistentVolume) {
 	if p.Spec.VolumeMode == nil {
 		p.Spec.VolumeMode = new(corev1.PersistentVolumeFilesystem)
 	}
-	roundUp(p.Spec.Capacity)
-	s := &p.Spec.PersistentVolumeSource
+	DefaultInlineVolume(&p.Spec)
+}
+
+// DefaultInlineVolume fills in the source of a volume, whether it is an object or part of one.
+func DefaultInlineVolume(v *corev1.PersistentVolumeSpec) {
+	roundUp(v.Capacity)
+	s := &v.PersistentVolumeSource
 	if s.HostPath != nil {
 		defaultHostPath(s.HostPath)
 	}

@@ -147,9 +147,9 @@ func (f *faults) persistentSource(name string, spec *corev1.PersistentVolumeSpec
 	}
 	s := &spec.PersistentVolumeSource
 	source(s.HostPath != nil, "hostPath", func(at *field.Path) { f.checkHostPath(s.HostPath, at) })
-	f.vendorDisks(s, source)
+	f.vendorDisks(s, volume, source)
 	source(s.NFS != nil, "nfs", func(at *field.Path) { f.checkNFS(s.NFS, at) })
-	f.vendorNetworks(name, s, source)
+	f.vendorNetworks(name, s, volume, source)
 	source(s.Local != nil, "local", func(at *field.Path) {
 		if s.Local.Path == "" {
 			f.required(at.Child("path"), "")
@@ -198,9 +198,9 @@ func (f *faults) persistentCSI(s *corev1.CSIPersistentVolumeSource, at *field.Pa
 	}
 }
 
-func (f *faults) vendorDisks(s *corev1.PersistentVolumeSource, source func(there bool, name string, check func(at *field.Path))) {
+func (f *faults) vendorDisks(s *corev1.PersistentVolumeSource, volume *field.Path, source func(there bool, name string, check func(at *field.Path))) {
 	source(s.GCEPersistentDisk != nil, "gcePersistentDisk", func(at *field.Path) {
-		f.disk("pdName", s.GCEPersistentDisk.PDName, s.GCEPersistentDisk.Partition, field.NewPath("spec", "persistentDisk")) // upstream's path
+		f.disk("pdName", s.GCEPersistentDisk.PDName, s.GCEPersistentDisk.Partition, volume.Child("persistentDisk")) // upstream's path
 	})
 	source(s.AWSElasticBlockStore != nil, "awsElasticBlockStore", func(at *field.Path) {
 		f.disk("volumeID", s.AWSElasticBlockStore.VolumeID, s.AWSElasticBlockStore.Partition, at)
@@ -217,10 +217,10 @@ func (f *faults) vendorDisks(s *corev1.PersistentVolumeSource, source func(there
 	source(s.Flocker != nil, "flocker", func(at *field.Path) { f.flocker(s.Flocker, at) })
 }
 
-func (f *faults) vendorNetworks(name string, s *corev1.PersistentVolumeSource, source func(there bool, name string, check func(at *field.Path))) {
+func (f *faults) vendorNetworks(name string, s *corev1.PersistentVolumeSource, volume *field.Path, source func(there bool, name string, check func(at *field.Path))) {
 	source(s.RBD != nil, "rbd", func(at *field.Path) { f.rbd(s.RBD.CephMonitors, s.RBD.RBDImage, at) })
 	source(s.Quobyte != nil, "quobyte", func(at *field.Path) { f.quobyte(s.Quobyte, at) })
-	source(s.CephFS != nil, "cephFS", func(*field.Path) { f.monitors(s.CephFS.Monitors, field.NewPath("spec", "cephfs")) }) // both paths are upstream's
+	source(s.CephFS != nil, "cephFS", func(*field.Path) { f.monitors(s.CephFS.Monitors, volume.Child("cephfs")) }) // both paths are upstream's
 	source(s.ISCSI != nil, "iscsi", func(at *field.Path) {
 		i := s.ISCSI
 		if i.InitiatorName != nil && len(name+":"+i.TargetPortal) > 64 {

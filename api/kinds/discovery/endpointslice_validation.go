@@ -142,11 +142,7 @@ func validateEndpoint(e *discoveryv1.Endpoint, path *field.Path) field.ErrorList
 }
 
 func nodeName(name string, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	for _, m := range apivalidation.NameIsDNSSubdomain(name, false) {
-		all = append(all, field.Invalid(path, name, m))
-	}
-	return all
+	return common.Invalid(apivalidation.NameIsDNSSubdomain(name, false), name, path)
 }
 
 func validateHints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
@@ -162,9 +158,7 @@ func validateHints(h *discoveryv1.EndpointHints, path *field.Path) field.ErrorLi
 			all = append(all, field.Duplicate(at, z.Name))
 		}
 		seen[z.Name] = true
-		for _, m := range validation.IsValidLabelValue(z.Name) {
-			all = append(all, field.Invalid(at, z.Name, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidLabelValue(z.Name), z.Name, at)...)
 	}
 	if n := len(h.ForNodes); n > maxHints {
 		return append(all, field.TooMany(nodes, n, maxHints))

@@ -9,6 +9,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds/common"
 )
 
 var flowVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
@@ -79,16 +80,12 @@ func validateAccountSubject(s *flowcontrolv1.ServiceAccountSubject, path *field.
 	if s.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	} else if s.Name != flowcontrolv1.NameAll {
-		for _, msg := range apivalidation.ValidateServiceAccountName(s.Name, false) {
-			errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
-		}
+		errs = append(errs, common.Invalid(apivalidation.ValidateServiceAccountName(s.Name, false), s.Name, path.Child("name"))...)
 	}
 	if s.Namespace == "" {
 		return append(errs, field.Required(path.Child("namespace"), "must specify namespace for service account"))
 	}
-	for _, msg := range apivalidation.ValidateNamespaceName(s.Namespace, false) {
-		errs = append(errs, field.Invalid(path.Child("namespace"), s.Namespace, msg))
-	}
+	errs = append(errs, common.Invalid(apivalidation.ValidateNamespaceName(s.Namespace, false), s.Namespace, path.Child("namespace"))...)
 	return errs
 }
 

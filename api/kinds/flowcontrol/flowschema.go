@@ -75,9 +75,7 @@ func validateFlowSchemaSpec(o *flowSchema, path *field.Path) field.ErrorList {
 	if name := o.Spec.PriorityLevelConfiguration.Name; name == "" {
 		errs = append(errs, field.Required(level, "must reference a priority level"))
 	} else {
-		for _, msg := range apivalidation.NameIsDNSSubdomain(name, false) {
-			errs = append(errs, field.Invalid(level, name, msg))
-		}
+		errs = append(errs, common.Invalid(apivalidation.NameIsDNSSubdomain(name, false), name, level)...)
 	}
 	for i := range o.Spec.Rules {
 		errs = append(errs, validateFlowRules(&o.Spec.Rules[i], path.Child("rules").Index(i))...)

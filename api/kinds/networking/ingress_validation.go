@@ -73,9 +73,7 @@ func validateTLS(t *networkingv1.IngressTLS, path *field.Path, o ingressOptions)
 	if o.looseSecrets {
 		return all
 	}
-	for _, m := range secretName(t.SecretName) {
-		all = append(all, field.Invalid(path.Child("secretName"), t.SecretName, m))
-	}
+	all = append(all, common.Invalid(secretName(t.SecretName), t.SecretName, path.Child("secretName"))...)
 	return all
 }
 
@@ -91,11 +89,7 @@ func validateHost(host string, path *field.Path) field.ErrorList {
 	if strings.Contains(host, "*") {
 		messages = validation.IsWildcardDNS1123Subdomain(host)
 	}
-	var all field.ErrorList
-	for _, m := range messages {
-		all = append(all, field.Invalid(path, host, m))
-	}
-	return all
+	return common.Invalid(messages, host, path)
 }
 
 func validateIngressRule(r *networkingv1.IngressRule, path *field.Path, o ingressOptions) field.ErrorList {
@@ -178,22 +172,16 @@ func validateServiceBackend(s *networkingv1.IngressServiceBackend, path *field.P
 	if s.Name == "" {
 		all = append(all, field.Required(service.Child("name"), ""))
 	} else {
-		for _, m := range apivalidation.NameIsDNSLabel(s.Name, false) {
-			all = append(all, field.Invalid(service.Child("name"), s.Name, m))
-		}
+		all = append(all, common.Invalid(apivalidation.NameIsDNSLabel(s.Name, false), s.Name, service.Child("name"))...)
 	}
 	byName, byNumber := s.Port.Name != "", s.Port.Number != 0
 	switch {
 	case byName && byNumber:
 		all = append(all, field.Invalid(path, "", "cannot set both port name & port number"))
 	case byName:
-		for _, m := range validation.IsValidPortName(s.Port.Name) {
-			all = append(all, field.Invalid(service.Child("port", "name"), s.Port.Name, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidPortName(s.Port.Name), s.Port.Name, service.Child("port", "name"))...)
 	case byNumber:
-		for _, m := range validation.IsValidPortNum(int(s.Port.Number)) {
-			all = append(all, field.Invalid(service.Child("port", "number"), s.Port.Number, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidPortNum(int(s.Port.Number)), s.Port.Number, service.Child("port", "number"))...)
 	default:
 		all = append(all, field.Required(path, "port name or number is required"))
 	}
@@ -210,9 +198,7 @@ func validateObjectReference(r *corev1.TypedLocalObjectReference, path *field.Pa
 			all = append(all, field.Required(path.Child(f.name), ""))
 			continue
 		}
-		for _, m := range content.IsPathSegmentName(f.value) {
-			all = append(all, field.Invalid(path.Child(f.name), f.value, m))
-		}
+		all = append(all, common.Invalid(content.IsPathSegmentName(f.value), f.value, path.Child(f.name))...)
 	}
 	return all
 }

@@ -82,11 +82,7 @@ func validateParametersScope(p *networkingv1.IngressClassParametersReference, pa
 		if p.Namespace == nil {
 			return field.ErrorList{field.Required(namespace, "`parameters.scope` is set to 'Namespace'")}
 		}
-		var all field.ErrorList
-		for _, m := range apivalidation.ValidateNamespaceName(*p.Namespace, false) {
-			all = append(all, field.Invalid(namespace, *p.Namespace, m))
-		}
-		return all
+		return common.Invalid(apivalidation.ValidateNamespaceName(*p.Namespace, false), *p.Namespace, namespace)
 	case networkingv1.IngressClassParametersReferenceScopeCluster:
 		if p.Namespace != nil {
 			return field.ErrorList{field.Forbidden(namespace, "`parameters.scope` is set to 'Cluster'")}
@@ -101,9 +97,5 @@ func validateParametersScope(p *networkingv1.IngressClassParametersReference, pa
 
 // pathSegment checks what becomes one segment of a URL path.
 func pathSegment(value string, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	for _, m := range content.IsPathSegmentName(value) {
-		all = append(all, field.Invalid(path, value, m))
-	}
-	return all
+	return common.Invalid(content.IsPathSegmentName(value), value, path)
 }

@@ -117,25 +117,19 @@ func validatePolicyPort(p *networkingv1.NetworkPolicyPort, path *field.Path) fie
 			all = append(all, field.Invalid(end, *p.EndPort, "may not be specified when `port` is not specified"))
 		}
 	case p.Port.Type == intstr.Int:
-		for _, m := range validation.IsValidPortNum(int(p.Port.IntVal)) {
-			all = append(all, field.Invalid(path.Child("port"), p.Port.IntVal, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidPortNum(int(p.Port.IntVal)), p.Port.IntVal, path.Child("port"))...)
 		if p.EndPort == nil {
 			break
 		}
 		if *p.EndPort < p.Port.IntVal {
 			all = append(all, field.Invalid(end, *p.EndPort, "must be greater than or equal to `port`"))
 		}
-		for _, m := range validation.IsValidPortNum(int(*p.EndPort)) {
-			all = append(all, field.Invalid(end, *p.EndPort, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidPortNum(int(*p.EndPort)), *p.EndPort, end)...)
 	default:
 		if p.EndPort != nil {
 			all = append(all, field.Invalid(end, *p.EndPort, "may not be specified when `port` is non-numeric"))
 		}
-		for _, m := range validation.IsValidPortName(p.Port.StrVal) {
-			all = append(all, field.Invalid(path.Child("port"), p.Port.StrVal, m))
-		}
+		all = append(all, common.Invalid(validation.IsValidPortName(p.Port.StrVal), p.Port.StrVal, path.Child("port"))...)
 	}
 	return all
 }

@@ -24,15 +24,12 @@ func defaultBinding(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
 // validateBinding checks a binding that may refer to the given kinds of role.
 func validateBinding(ref rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, roleKinds ...string) field.ErrorList {
 	path := field.NewPath("roleRef")
-	var errs field.ErrorList
-	errs = append(errs, common.Among(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+	errs := common.Among(ref.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)
 	errs = append(errs, common.Among(ref.Kind, path.Child("kind"), roleKinds...)...)
 	if ref.Name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	} else {
-		for _, msg := range common.NamePath(ref.Name, false) {
-			errs = append(errs, field.Invalid(path.Child("name"), ref.Name, msg))
-		}
+		errs = append(errs, common.Invalid(common.NamePath(ref.Name, false), ref.Name, path.Child("name"))...)
 	}
 	for i, s := range subjects {
 		errs = append(errs, validateSubject(s, namespaced, field.NewPath("subjects").Index(i))...)
@@ -59,18 +56,16 @@ func validateSubject(s rbacv1.Subject, namespaced bool, path *field.Path) field.
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
 		if s.Name != "" {
-			for _, msg := range apivalidation.ValidateServiceAccountName(s.Name, false) {
-				errs = append(errs, field.Invalid(path.Child("name"), s.Name, msg))
-			}
+			errs = append(errs, common.Invalid(apivalidation.ValidateServiceAccountName(s.Name, false), s.Name, path.Child("name"))...)
 		}
 		errs = append(errs, common.Among(s.APIGroup, path.Child("apiGroup"), "")...)
 		if !namespaced && s.Namespace == "" {
 			errs = append(errs, field.Required(path.Child("namespace"), ""))
 		}
 	case rbacv1.UserKind, rbacv1.GroupKind:
-		errs = append(errs, common.Among(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)...)
+		errs = common.Among(s.APIGroup, path.Child("apiGroup"), rbacv1.GroupName)
 	default:
-		errs = append(errs, field.NotSupported(path.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+		errs = common.Among(s.Kind, path.Child("kind"), rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind)
 	}
 	return errs
 }

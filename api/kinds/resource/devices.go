@@ -143,11 +143,7 @@ func jsonObject(raw runtime.RawExtension, max int, path *field.Path) field.Error
 }
 
 func labelValue(value string, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	for _, m := range validation.IsValidLabelValue(value) {
-		all = append(all, field.Invalid(path, value, m))
-	}
-	return all
+	return common.Invalid(validation.IsValidLabelValue(value), value, path)
 }
 
 func validateToleration(t *resourcev1.DeviceToleration, path *field.Path) field.ErrorList {

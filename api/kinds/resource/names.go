@@ -18,9 +18,7 @@ func driverName(name string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	all := common.MaxBytes(name, maxDriverName, path)
-	for _, m := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		all = append(all, field.Invalid(path, name, m))
-	}
+	all = append(all, common.Invalid(validation.IsDNS1123Subdomain(strings.ToLower(name)), name, path)...)
 	return all
 }
 
@@ -66,9 +64,7 @@ func qualifiedName(name string, path *field.Path) field.ErrorList {
 
 func identifier(id string, path *field.Path) field.ErrorList {
 	all := common.MaxBytes(id, resourcev1.DeviceMaxIDLength, path)
-	for _, m := range content.IsCIdentifier(id) {
-		all = append(all, field.Invalid(path, id, m))
-	}
+	all = append(all, common.Invalid(content.IsCIdentifier(id), id, path)...)
 	return all
 }
 

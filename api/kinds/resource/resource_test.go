@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"kuberow/api/kinds"
 	"sigs.k8s.io/yaml"
 )
 
@@ -82,4 +84,14 @@ func TestAnAllocationNeverChanges(t *testing.T) {
 	check(t, "another device", validateClaimStatus(nil, of("b"), of("a")), "status.allocation: Invalid value: null: field cannot be modified once set")
 	check(t, "the same", validateClaimStatus(nil, of("a"), of("a")), "")
 	check(t, "the first", validateClaimStatus(nil, of("a"), &resourcev1.ResourceClaim{}), "")
+}
+
+func TestAFieldThatIsDroppedCounts(t *testing.T) {
+	old := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+	obj := old.DeepCopy()
+	obj.Spec.PartitionTypeAttribute = new(resourcev1.FullyQualifiedName("a"))
+	resourceSlices().Strategy.PrepareForUpdate(&kinds.Context{}, obj, old)
+	if obj.Generation != 2 || obj.Spec.PartitionTypeAttribute != nil {
+		t.Errorf("generation %d, partitionTypeAttribute %v; want 2, none", obj.Generation, obj.Spec.PartitionTypeAttribute)
+	}
 }

@@ -30,9 +30,9 @@ func resourceSlices() *kinds.Resource {
 				stampAll(r, obj)
 			},
 			PrepareForUpdate: func(r *kinds.Context, obj, old *slice) {
-				dropGated(obj)
 				stampAll(r, obj)
 				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+				dropGated(obj) // after the generation: upstream counts what it then drops
 			},
 			Validate: func(_ *kinds.Context, obj *slice) field.ErrorList {
 				all := validateSlice(&obj.Spec, nil)
@@ -135,7 +135,7 @@ func validatePlace(spec *resourcev1.ResourceSliceSpec, path *field.Path) field.E
 	p.nodeName(spec.NodeName, "must be either unset or set to a non-empty string")
 	p.nodeSelector(spec.NodeSelector)
 	if s := spec.NodeSelector; s != nil && len(s.NodeSelectorTerms) != 1 {
-		p.all = append(p.all, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), s.NodeSelectorTerms, "must have exactly one node selector term"))
+		p.all = append(p.all, field.Invalid(path.Child("nodeSelector", "nodeSelectorTerms"), common.Internal(s.NodeSelectorTerms), "must have exactly one node selector term"))
 	}
 	p.flag(spec.AllNodes, "allNodes")
 	p.flag(spec.PerDeviceNodeSelection, "perDeviceNodeSelection")

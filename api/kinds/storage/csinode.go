@@ -137,9 +137,7 @@ func validateHealth(c *storagev1.StorageHealthCondition, path *field.Path) field
 	if c.Reason == "" {
 		all = append(all, field.Required(path.Child("reason"), ""))
 	} else {
-		for _, m := range metavalidation.IsValidConditionReason(c.Reason) {
-			all = append(all, field.Invalid(path.Child("reason"), c.Reason, m))
-		}
+		all = append(all, common.Invalid(metavalidation.IsValidConditionReason(c.Reason), c.Reason, path.Child("reason"))...)
 		all = append(all, common.MaxBytes(c.Reason, maxReason, path.Child("reason"))...)
 	}
 	all = append(all, common.MaxBytes(c.Message, maxErrorMessage, path.Child("message"))...)

@@ -29,9 +29,7 @@ func csiStorageCapacities() *kinds.Resource {
 
 func validateCapacity(obj *storagev1.CSIStorageCapacity, o metavalidation.LabelSelectorValidationOptions) field.ErrorList {
 	all := metavalidation.ValidateLabelSelector(obj.NodeTopology, o, field.NewPath("nodeTopology"))
-	for _, m := range apivalidation.NameIsDNSSubdomain(obj.StorageClassName, false) {
-		all = append(all, field.Invalid(field.NewPath("storageClassName"), obj.StorageClassName, m))
-	}
+	all = append(all, common.Invalid(apivalidation.NameIsDNSSubdomain(obj.StorageClassName, false), obj.StorageClassName, field.NewPath("storageClassName"))...)
 	if q := obj.Capacity; q != nil && q.Sign() < 0 {
 		all = append(all, field.Invalid(field.NewPath("capacity"), q.String(), apivalidation.IsNegativeErrorMsg))
 	}

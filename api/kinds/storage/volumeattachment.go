@@ -27,6 +27,7 @@ func volumeAttachments() *kinds.Resource {
 	v1 := common.Version[storagev1.VolumeAttachment, storagev1.VolumeAttachmentList](gvk)
 	main := common.Typed[storagev1.VolumeAttachment, *storagev1.VolumeAttachment]{
 		ResetFields: []string{"status"},
+		Default:     defaultAttachment,
 		PrepareForCreate: func(_ *kinds.Context, obj *storagev1.VolumeAttachment) {
 			obj.Status = storagev1.VolumeAttachmentStatus{}
 		},
@@ -53,6 +54,12 @@ func volumeAttachments() *kinds.Resource {
 	}
 }
 
+func defaultAttachment(obj *storagev1.VolumeAttachment) {
+	if v := obj.Spec.Source.InlineVolumeSpec; v != nil {
+		core.DefaultInlineVolume(v)
+	}
+}
+
 // validateAttachmentUpdate: a spec that changed is refused before its fields are looked at by what they declare.
 func validateAttachmentUpdate(_ *kinds.Context, obj, old *storagev1.VolumeAttachment) field.ErrorList {
 	return append(validateAttachment(obj, driverName), common.Frozen(obj.Spec, old.Spec, field.NewPath("spec"))...)
@@ -66,14 +73,10 @@ func validateAttachment(obj *storagev1.VolumeAttachment, attacher func(string, *
 	path := field.NewPath("spec")
 	all := attacher(obj.Spec.Attacher, path.Child("attacher"))
 	all = append(all, validateSource(&obj.Spec.Source, path.Child("source"))...)
-	for _, m := range apivalidation.NameIsDNSSubdomain(obj.Spec.NodeName, false) {
-		all = append(all, field.Invalid(path.Child("nodeName"), obj.Spec.NodeName, m))
-	}
+	all = append(all, common.Invalid(apivalidation.NameIsDNSSubdomain(obj.Spec.NodeName, false), obj.Spec.NodeName, path.Child("nodeName"))...)
 	all = append(all, validateAttachmentStatus(&obj.Status, field.NewPath("status"))...)
 	if name := obj.Spec.Source.PersistentVolumeName; name != nil {
-		for _, m := range apivalidation.NameIsDNSSubdomain(*name, false) {
-			all = append(all, field.Invalid(path.Child("source", "persistentVolumeName"), *name, m))
-		}
+		all = append(all, common.Invalid(apivalidation.NameIsDNSSubdomain(*name, false), *name, path.Child("source", "persistentVolumeName"))...)
 	}
 	return all
 }
@@ -123,8 +126,6 @@ func driverName(name string, path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Required(path, "")}
 	}
 	all := common.MaxBytes(name, maxDriverName, path)
-	for _, m := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		all = append(all, field.Invalid(path, name, m))
-	}
+	all = append(all, common.Invalid(validation.IsDNS1123Subdomain(strings.ToLower(name)), name, path)...)
 	return all
 }
