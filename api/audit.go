@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type trail struct {
 	audit *Audit
 	rule  audit.RequestAuditConfig
 	event auditv1.Event
+	notes *audit.AuditContext // annotations that others made, by the request's context
 	long  bool
 
 	request    *bytes.Buffer // what was read of the body
@@ -77,7 +79,7 @@ func (a *Audit) start(w http.ResponseWriter, req *http.Request, attrs authorizer
 	if len(agent) > maxUserAgent {
 		agent = agent[:maxUserAgent] + "...TRUNCATED"
 	}
-	t := &trail{audit: a, rule: rule, event: auditv1.Event{
+	t := &trail{audit: a, rule: rule, notes: audit.AuditContextFrom(req.Context()), event: auditv1.Event{
 		TypeMeta: metav1.TypeMeta{Kind: "Event", APIVersion: auditv1.SchemeGroupVersion.String()},
 		Level:    auditv1.Level(rule.Level), AuditID: types.UID(w.Header().Get("Audit-Id")),
 		RequestURI: req.URL.RequestURI(), Verb: attrs.Verb, User: auditUser(attrs.User), UserAgent: agent,
@@ -160,7 +162,18 @@ func (t *trail) decided(allowed bool, reason string) {
 	if !allowed {
 		decision = "forbid"
 	}
-	t.event.Annotations = map[string]string{"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason}
+	t.annotate(map[string]string{"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason})
+}
+
+// annotate adds annotations to the event.
+func (t *trail) annotate(more map[string]string) {
+	if len(more) == 0 {
+		return
+	}
+	if t.event.Annotations == nil {
+		t.event.Annotations = map[string]string{}
+	}
+	maps.Copy(t.event.Annotations, more)
 }
 
 // started notes the answer's code.
@@ -203,6 +216,9 @@ func (t *trail) emit(stage auditv1.Stage) {
 		if string(omitted) == string(stage) {
 			return
 		}
+	}
+	if t.notes != nil {
+		t.annotate(t.notes.GetEventAnnotations())
 	}
 	t.event.Stage, t.event.StageTimestamp = stage, metav1.NewMicroTime(time.Now())
 	line, err := json.Marshal(&t.event)

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -65,7 +65,11 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 
 // pass leads a request through the links to its handler.
 func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, long bool) {
-	req = req.WithContext(warning.WithWarningRecorder(req.Context(), warnings{w}))
+	ctx := warning.WithWarningRecorder(req.Context(), warnings{w})
+	if s.Audit != nil {
+		ctx = audit.WithAuditContext(ctx) // collects annotations
+	}
+	req = req.WithContext(ctx)
 	u, err := s.authenticate(req)
 	if err != nil {
 		w.trail = s.Audit.unknown(w, req, attributes(nil, req, info))
@@ -137,16 +141,6 @@ func (s *Server) impersonate(req *http.Request, a *authorizer.AttributesRecord) 
 	return req.WithContext(request.WithUser(req.Context(), a.User)), sender, nil
 }
 
-// warnings writes what authenticators warn of into the answer's header.
-type warnings struct{ http.ResponseWriter }
-
-// AddWarning implements warning.Recorder.
-func (w warnings) AddWarning(agent, text string) {
-	if header, err := utilnet.NewWarningHeader(299, agent, text); err == nil {
-		w.Header().Add("Warning", header)
-	}
-}
-
 func (s *Server) authenticate(req *http.Request) (user.Info, error) {
 	if u, ok := trusted(req.Context()); ok {
 		return u, nil
@@ -205,6 +199,12 @@ func (s *Server) authorize(ctx context.Context, a authorizer.AttributesRecord) (
 	}
 	return reason, refusal{kinds.Forbidden(a, reason)}
 }
+
+// warnings are what is said about a request where only its context is known: of the credentials, in api/auth.
+type warnings struct{ w http.ResponseWriter }
+
+// AddWarning implements warning.Recorder.
+func (a warnings) AddWarning(_, text string) { rest.Warn(a.w, text) }
 
 // refuse answers with the error of a link.
 func (s *Server) refuse(w http.ResponseWriter, req *http.Request, err error) {

@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/audit/policy"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/warning"
 
 	"kuberow/api"
 	"kuberow/api/apitest"
@@ -155,5 +159,38 @@ func TestLargeBodies(t *testing.T) {
 	}
 	if resp := get(t, s, configmaps, "Accept-Encoding", "gzip"); resp.Header.Get("Content-Encoding") != "" {
 		t.Error("a small list is compressed")
+	}
+}
+
+// talkative is a door that has something to say about whom it lets in.
+type talkative struct{ apitest.Everybody }
+
+func (d talkative) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	for range 2 {
+		warning.AddWarning(req.Context(), "", "take another token")
+	}
+	audit.AddAuditAnnotation(req.Context(), "door", "opened")
+	return d.Everybody.AuthenticateRequest(req)
+}
+
+// What is known before there is a handler reaches the client and the audit log all the same.
+func TestTheDoorSpeaks(t *testing.T) {
+	p, err := policy.LoadPolicyFromBytes([]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out memory
+	log := &api.Audit{Policy: policy.NewPolicyRuleEvaluator(p), Sink: api.NewAuditLog(&out, slog.New(slog.DiscardHandler))}
+	s := apitest.Start(t, core.Resources(), func(c *api.Config) { c.Audit, c.Authenticator = log, talkative{} })
+	resp := get(t, s, configmaps)
+	if got := resp.Header.Values("Warning"); len(got) != 1 || got[0] != `299 - "take another token"` {
+		t.Errorf("warnings %q", got)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	log.Close()
+	if text := out.String(); !strings.Contains(text, `"door":"opened"`) || !strings.Contains(text, `"authorization.k8s.io/decision":"allow"`) {
+		t.Errorf("audit log %s", text)
 	}
 }

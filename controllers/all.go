@@ -4,6 +4,8 @@ package controllers
 type Options struct {
 	Fleet Fleet
 	Sign  SignCertificate // of the cluster's CA; nil: requests stay unsigned
+
+	SignToken SignToken // for Secrets; nil: they stay without a token
 }
 
 // All gives the controllers of kube-controller-manager, in the order in which
@@ -13,6 +15,7 @@ func All(o Options) []Controller {
 		NodeFleet(o.Fleet),
 		Namespace(),
 		ServiceAccountDefault(),
+		ServiceAccountToken(o.SignToken),
 		RootCA(),
 		Deployment(),
 		ReplicaSet(),

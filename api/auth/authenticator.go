@@ -20,6 +20,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
@@ -159,7 +160,7 @@ func (a *Authenticator) AuthenticateToken(ctx context.Context, token string, aud
 			errs = append(errs, err)
 		}
 	}
-	return nil, false, errors.Join(errs...)
+	return nil, false, utilerrors.NewAggregate(errs)
 }
 
 func (a *Authenticator) audiences() []string {

@@ -7,8 +7,7 @@ package auth
 // and while all of those objects still live with the UIDs it names, which is
 // looked up at each request: deleting a pod ends its token at once.
 //
-// Real Kubernetes also accepts the older tokens without an end that were kept
-// in Secrets; new clusters have none, and they are not accepted here.
+// Tokens without an end, which are kept in Secrets, are in secrettoken.go.
 
 import (
 	"context"
@@ -20,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -27,6 +27,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"kuberow/api/kinds"
@@ -37,6 +38,8 @@ type ServiceAccounts struct {
 	Issuer    string   // --service-account-issuer
 	Audiences []string // of the API server; the issuer unless set
 	Reader    kinds.Reader
+	Client    kinds.Client // notes the use of tokens in Secrets
+	Logger    *slog.Logger
 	Now       func() time.Time
 
 	key    *ecdsa.PrivateKey
@@ -44,7 +47,7 @@ type ServiceAccounts struct {
 	signer jose.Signer
 }
 
-// NewServiceAccounts signs with key. Set Reader before the first token is checked.
+// NewServiceAccounts signs with key. Set Reader and Client before the first token is checked.
 func NewServiceAccounts(key *ecdsa.PrivateKey, issuer string) (*ServiceAccounts, error) {
 	id, err := keyID(key.Public())
 	if err != nil {
@@ -55,7 +58,7 @@ func NewServiceAccounts(key *ecdsa.PrivateKey, issuer string) (*ServiceAccounts,
 	if err != nil {
 		return nil, fmt.Errorf("make token signer: %w", err)
 	}
-	return &ServiceAccounts{Issuer: issuer, Audiences: []string{issuer}, Now: time.Now, key: key, keyID: id, signer: signer}, nil
+	return &ServiceAccounts{Issuer: issuer, Audiences: []string{issuer}, Logger: slog.Default(), Now: time.Now, key: key, keyID: id, signer: signer}, nil
 }
 
 // keyID is Kubernetes': the hash of the public key.
@@ -107,49 +110,81 @@ func (s *ServiceAccounts) Issue(t kinds.Token) (string, error) {
 
 // Authenticate has no opinion on tokens of other issuers.
 func (s *ServiceAccounts) Authenticate(ctx context.Context, token string, audiences []string) (*authenticator.Response, bool, error) {
-	if !s.issued(token) {
-		return nil, false, nil
+	var public jwt.Claims
+	var ok bool
+	var err error
+	var validate func() (*serviceaccount.ServiceAccountInfo, error)
+	switch issuerOf(token) {
+	case s.Issuer:
+		var private struct {
+			Kubernetes kubernetesClaims `json:"kubernetes.io"`
+		}
+		ok, err = s.verify(token, &public, &private)
+		validate = func() (*serviceaccount.ServiceAccountInfo, error) {
+			return s.validate(ctx, &public, &private.Kubernetes)
+		}
+	case secretTokenIssuer:
+		var private secretClaims
+		ok, err = s.verify(token, &public, &private)
+		validate = func() (*serviceaccount.ServiceAccountInfo, error) {
+			return s.validateInSecret(ctx, token, public.Subject, &private)
+		}
 	}
-	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
-	if err != nil {
-		return nil, false, nil
-	}
-	if len(parsed.Headers) > 0 && parsed.Headers[0].KeyID != "" && parsed.Headers[0].KeyID != s.keyID {
-		return nil, false, errors.New("invalid signature, no keys found")
-	}
-	var c claims
-	if err := parsed.Claims(s.key.Public(), &c); err != nil {
+	if !ok {
 		return nil, false, err
 	}
-	shared := authenticator.Audiences(c.Audience).Intersect(audiences)
-	if len(shared) == 0 {
-		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(c.Audience), audiences)
+	meant := authenticator.Audiences(public.Audience)
+	if len(meant) == 0 { // for this API server, as those in Secrets are
+		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token", public.Subject)
+		meant = s.Audiences
 	}
-	info, err := s.validate(ctx, &c)
+	shared := meant.Intersect(audiences)
+	if len(shared) == 0 {
+		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(meant), audiences)
+	}
+	info, err := validate()
 	if err != nil {
 		return nil, false, err
 	}
 	return &authenticator.Response{User: info.UserInfo(), Audiences: shared}, true, nil
 }
 
-// issued looks at the issuer before any cryptography.
-func (s *ServiceAccounts) issued(token string) bool {
+// verify checks the signature and reads the claims. What is no token at all is no error.
+func (s *ServiceAccounts) verify(token string, into ...any) (bool, error) {
+	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		return false, nil
+	}
+	if len(parsed.Headers) > 0 && parsed.Headers[0].KeyID != "" && parsed.Headers[0].KeyID != s.keyID {
+		return false, errors.New("invalid signature, no keys found")
+	}
+	if err := parsed.Claims(s.key.Public(), into...); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// issuerOf looks at the issuer before any cryptography; "" when it is no token.
+func issuerOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return false
+		return ""
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {
-		return false
+		return ""
 	}
 	var c struct {
 		Issuer string `json:"iss"`
 	}
-	return json.Unmarshal(payload, &c) == nil && c.Issuer == s.Issuer
+	if json.Unmarshal(payload, &c) != nil {
+		return ""
+	}
+	return c.Issuer
 }
 
 // validate checks the time and that everything the token is bound to still lives.
-func (s *ServiceAccounts) validate(ctx context.Context, c *claims) (*serviceaccount.ServiceAccountInfo, error) {
+func (s *ServiceAccounts) validate(ctx context.Context, c *jwt.Claims, k *kubernetesClaims) (*serviceaccount.ServiceAccountInfo, error) {
 	now := s.Now()
 	switch err := c.Validate(jwt.Expected{Time: now}); err {
 	case nil:
@@ -162,7 +197,6 @@ func (s *ServiceAccounts) validate(ctx context.Context, c *claims) (*serviceacco
 	default:
 		return nil, fmt.Errorf("service account token claims could not be validated: %w", err)
 	}
-	k := c.Kubernetes
 	check := living{ctx: ctx, reader: s.Reader, deletedBefore: now.Add(-jwt.DefaultLeeway)}
 	if err := check.that("serviceaccounts", k.Namespace, k.ServiceAccount); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (r *REST) serve(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if version.Deprecated != "" {
-		warn(w, version.Deprecated)
+		Warn(w, version.Deprecated)
 	}
 	if sub != nil && sub.Connect {
 		if r.Connect == nil {
@@ -89,7 +89,7 @@ func (r *REST) serve(w http.ResponseWriter, req *http.Request) error {
 // sender reads who asks from the request.
 func (r *REST) sender(w http.ResponseWriter, req *http.Request) who {
 	u, _ := request.UserFrom(req.Context())
-	return who{user: u, agent: req.UserAgent(), path: req.URL.Path, warn: func(text string) { warn(w, text) }}
+	return who{user: u, agent: req.UserAgent(), path: req.URL.Path, warn: func(text string) { Warn(w, text) }}
 }
 
 // dispatch calls the file of the verb.
@@ -260,8 +260,8 @@ func routeError(code int, text string) error {
 	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", text, 0, false)
 }
 
-// warn adds a Warning header, once for each text.
-func warn(w http.ResponseWriter, text string) {
+// Warn adds a Warning header, once for each text.
+func Warn(w http.ResponseWriter, text string) {
 	const most = 256
 	value := fmt.Sprintf("299 - %s", quoteWarning(text, most))
 	if !slices.Contains(w.Header().Values("Warning"), value) {

@@ -38,7 +38,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 	streams := &stream.Handler{Nodes: lateNodes{c}, Fail: func(w http.ResponseWriter, r *http.Request, err error) {
 		wire.WriteStatus(w, r, rest.StatusOf(err))
 	}}
-	accounts, err := auth.NewServiceAccounts(c.pki.ServiceAccount, c.settings.Issuer)
+	c.accounts, err = auth.NewServiceAccounts(c.pki.ServiceAccount, c.settings.Issuer)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 		Impersonate: auth.NewImpersonator().Impersonate, Clock: c.clock.Now, Random: c.random, UID: c.uid, Logger: c.log,
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,
 		Prefixes: map[string]http.Handler{
-			auth.OpenIDConfigPath: accounts.ServeOpenIDConfig(external), auth.JWKSPath: accounts.ServeJWKS(),
+			auth.OpenIDConfigPath: c.accounts.ServeOpenIDConfig(external), auth.JWKSPath: c.accounts.ServeJWKS(),
 			"/openapi/": openapi.Handler(c.registry, openapi.Options{Version: Version}),
 		},
 	})
@@ -64,12 +64,12 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 		return err
 	}
 	streams.Reader = c.api.Reader()
-	return c.guard(streams, accounts)
+	return c.guard(streams)
 }
 
 // guard makes the door: who may come in, as whom, and to what.
-func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts) (err error) {
-	accounts.Reader, accounts.Now = c.api.Reader(), c.clock.Now
+func (c *Cluster) guard(streams *stream.Handler) (err error) {
+	c.accounts.Reader, c.accounts.Client, c.accounts.Logger, c.accounts.Now = c.api.Reader(), c.api.Client(), c.log, c.clock.Now
 	clients := x509.NewCertPool()
 	clients.AddCert(c.pki.CA.Cert)
 	var tokens authenticator.Token
@@ -79,7 +79,7 @@ func (c *Cluster) guard(streams *stream.Handler, accounts *auth.ServiceAccounts)
 		}
 	}
 	authn := &auth.Authenticator{
-		ClientCAs: clients, TokenFile: tokens, ServiceAccounts: accounts, Reader: c.api.Reader(),
+		ClientCAs: clients, TokenFile: tokens, ServiceAccounts: c.accounts, Reader: c.api.Reader(),
 		Anonymous: c.config.AnonymousAuth, Now: c.clock.Now,
 	}
 	if c.config.OIDC.IssuerURL != "" {

@@ -44,6 +44,7 @@ type Cluster struct {
 	node     *raftlog.Node
 	registry *kinds.Registry
 	api      *api.Server
+	accounts *auth.ServiceAccounts
 	audit    *api.Audit // nil for none
 
 	doors   doors

@@ -123,7 +123,7 @@ func (c *Cluster) addresses(node string) []corev1.NodeAddress {
 // startRunner starts the controllers that --controllers names, the scheduler
 // and the kubelet's part.
 func (c *Cluster) startRunner(ctx, background context.Context) error {
-	all := controllers.All(controllers.Options{Sign: c.pki.SignRequest, Fleet: controllers.Fleet{
+	all := controllers.All(controllers.Options{Sign: c.pki.SignRequest, SignToken: c.accounts.IssueForSecret, Fleet: controllers.Fleet{
 		Names: controllers.FleetNames(c.config.Nodes), Addresses: c.addresses,
 		Capacity: corev1.ResourceList{
 			corev1.ResourceCPU:              resource.MustParse("32"),

@@ -117,7 +117,8 @@ func (p *plane) upstream(port int, tokenFile string) error {
 		return nil
 	}
 	if err := p.start("kube-controller-manager", filepath.Join(p.bin, "kube-controller-manager"), "--kubeconfig", config,
-		"--use-service-account-credentials", "--service-account-private-key-file", key, "--leader-elect=false", "--secure-port", "0"); err != nil {
+		"--use-service-account-credentials", "--service-account-private-key-file", key,
+		"--root-ca-file", filepath.Join(p.dir, "apiserver", "apiserver.crt"), "--leader-elect=false", "--secure-port", "0"); err != nil {
 		return err
 	}
 	return p.start("kube-scheduler", filepath.Join(p.bin, "kube-scheduler"), "--kubeconfig", config, "--leader-elect=false", "--secure-port", "0")

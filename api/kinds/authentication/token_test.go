@@ -2,6 +2,7 @@ package authentication
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/warning"
 	"kuberow/api/kinds"
 )
 
@@ -109,6 +112,41 @@ func TestBadTokenRequests(t *testing.T) {
 	} {
 		if _, _, err := request(t, req); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// refusing is a door that says why, and to the asker only.
+type refusing struct {
+	kinds.Access
+	err error
+}
+
+func (refusing) Audiences() []string { return []string{"api"} }
+
+func (r refusing) AuthenticateToken(ctx context.Context, _ string, _ []string) (*authenticator.Response, bool, error) {
+	warning.AddWarning(ctx, "", "not the asker's")
+	return nil, false, r.err
+}
+
+type noWarning struct{ *testing.T }
+
+func (t noWarning) AddWarning(_, text string) { t.Errorf("warned: %s", text) }
+
+// TestReviewsSayWhyNot with upstream's words, and warn nobody.
+func TestReviewsSayWhyNot(t *testing.T) {
+	for want, err := range map[string]error{
+		"invalid bearer token":                               nil,
+		"[invalid bearer token, Token has been invalidated]": errors.New("Token has been invalidated"),
+	} {
+		out, failed := tokenReview(&kinds.Context{
+			Ctx: warning.WithWarningRecorder(t.Context(), noWarning{t}), Cluster: &kinds.Cluster{Access: refusing{err: err}},
+		}, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "t"}})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if got := out.(*authenticationv1.TokenReview).Status; got.Error != want || got.Authenticated {
+			t.Errorf("%+v, want %q", got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package authentication
 
 import (
+	"context"
 	"errors"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -27,7 +28,7 @@ func tokenReview(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
 		audiences = access.Audiences()
 	}
 	review.Status.Authenticated = false // the rest of a status that was sent stays, if nothing better is known
-	resp, ok, err := access.AuthenticateToken(r.Ctx, review.Spec.Token, audiences)
+	resp, ok, err := access.AuthenticateToken(aboutOther{r.Ctx}, review.Spec.Token, audiences)
 	if !ok {
 		// Real Kubernetes asks two doors; the first knows its own token only.
 		review.Status.Error = utilerrors.NewAggregate([]error{errors.New("invalid bearer token"), err}).Error()
@@ -41,6 +42,13 @@ func tokenReview(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
 	review.Status.Audiences = resp.Audiences
 	return review, nil
 }
+
+// aboutOther is the context of a request as far as it bounds the work: what is said about the token, as a warning
+// or in the audit log, would read as if it were about the asker's own.
+type aboutOther struct{ context.Context }
+
+// Value implements context.Context.
+func (aboutOther) Value(any) any { return nil }
 
 func accessOf(r *kinds.Context) (kinds.Access, error) {
 	if r.Cluster == nil || r.Cluster.Access == nil {
