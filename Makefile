@@ -36,9 +36,10 @@ fault: ## 200 rounds of kill -9 under a write load, then the check
 
 FUZZTIME ?= 10s
 fuzz: ## every fuzz target for FUZZTIME (10s) each
-	@set -e; for pkg in ./api ./api/auth ./api/wire ./raftlog ./sqlstore; do \
-		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	@set -e; mkdir -p bin/fuzz; for pkg in api api/auth api/wire raftlog sqlstore; do \
+		binary=$(CURDIR)/bin/fuzz/$$(echo $$pkg | tr / -).test; go test -c -fuzz Fuzz -o $$binary ./$$pkg; \
+		for target in $$($$binary -test.list '^Fuzz'); do echo "$$pkg $$target"; \
+			(cd $$pkg && $$binary -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir $(CURDIR)/bin/fuzz/cache); \
 		done; done
 
 bench: ## the Go benchmarks of the hot paths
