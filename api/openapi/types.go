@@ -288,7 +288,10 @@ func (m *pool) enumText(t reflect.Type) string {
 	var b strings.Builder
 	b.WriteString("\n\nPossible enum values:")
 	for _, v := range values {
-		fmt.Fprintf(&b, "\n - `%q` %s", v[0], v[1])
+		fmt.Fprintf(&b, "\n - `%q`", v[0])
+		if v[1] != "" {
+			b.WriteString(" " + v[1])
+		}
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -85,9 +86,20 @@ func (c *call) newFramer() (*framer, error) {
 	return f, nil
 }
 
+// errNoFrame ends a watch that asked for its objects as lists: upstream finds out
+// at the first event that an object is none, and says nothing more.
+var errNoFrame = errors.New("an event has no list of metadata")
+
+func (f *framer) wantsLists() bool {
+	return f.out.As != nil && f.out.As.Kind == "PartialObjectMetadataList"
+}
+
 // frame gives the frame of an event. id is the kv row that the event is
 // about, shown the row whose object it carries.
 func (f *framer) frame(event string, id int64, shown *sqlstore.KV, cells []any) ([]byte, error) {
+	if f.wantsLists() {
+		return nil, errNoFrame
+	}
 	if f.table != nil {
 		return f.tableFrame(event, shown, cells)
 	}
@@ -176,6 +188,9 @@ const initialEventsEnd = "k8s.io/initial-events-end"
 
 // bookmark is the event that only says how far the watch is.
 func (f *framer) bookmark(ctx context.Context, revision int64, endOfInitial bool) ([]byte, error) {
+	if f.wantsLists() {
+		return nil, errNoFrame
+	}
 	obj := f.version.New()
 	obj.GetObjectKind().SetGroupVersionKind(f.version.GVK)
 	m, ok := obj.(metav1.Object)

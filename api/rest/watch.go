@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +35,7 @@ type watcher struct {
 	bookmarks bool
 	deadline  time.Time
 	next      time.Time // of the next bookmark
-	flush     func()
+	body      *wire.Stream
 }
 
 // serveWatch answers GET with watch=true.
@@ -90,25 +89,25 @@ func (w *watcher) run(revision int64, initial bool, early error) error {
 	if mediaType == wire.Protobuf {
 		mediaType += ";stream=watch"
 	}
-	w.w.Header().Set("Content-Type", mediaType)
-	w.w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(w.w)
-	w.flush = func() { _ = control.Flush() }
-	w.flush()
+	w.body = wire.NewStream(w.w, mediaType)
+	if initial && w.bookmarks { // a list in the form of a watch, which upstream compresses
+		w.body.Compress(w.req)
+	}
+	w.body.Start()
 	w.scheduleBookmark()
 	err := early
 	if err == nil {
 		err = w.stream(initial)
 	}
-	if err == nil || ended(err) || errors.Is(err, context.DeadlineExceeded) || w.Ctx.Err() != nil {
+	if err == nil || ended(err) || errors.Is(err, errNoFrame) || errors.Is(err, context.DeadlineExceeded) || w.Ctx.Err() != nil {
 		return nil
 	}
 	b, encodeErr := w.failure(w.failed(err))
 	if encodeErr != nil {
 		return nil
 	}
-	if _, err := w.w.Write(b); err == nil {
-		w.flush()
+	if _, err := w.body.Write(b); err == nil {
+		_ = w.body.Flush()
 	}
 	return nil
 }
@@ -139,7 +138,7 @@ func (w *watcher) stream(initial bool) error {
 				return err
 			}
 			w.position = changes[len(changes)-1].ModRevision
-			w.flush()
+			_ = w.body.Flush()
 			continue
 		}
 		if err := w.wait(); err != nil {
@@ -181,10 +180,10 @@ func (w *watcher) sendBookmark(endOfInitial bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.w.Write(b); err != nil {
+	if _, err := w.body.Write(b); err != nil {
 		return fmt.Errorf("write event: %w", err)
 	}
-	w.flush()
+	_ = w.body.Flush()
 	return nil
 }
 
@@ -210,7 +209,7 @@ func (w *watcher) sendInitial() error {
 		}
 	}
 	w.position = l.revision
-	w.flush()
+	_ = w.body.Flush()
 	if !w.bookmarks {
 		return nil
 	}
@@ -292,7 +291,7 @@ func (w *watcher) event(event string, id int64, shown *sqlstore.KV, cells []any)
 	if err != nil {
 		return err
 	}
-	if _, err := w.w.Write(b); err != nil {
+	if _, err := w.body.Write(b); err != nil {
 		return fmt.Errorf("write event: %w", err)
 	}
 	return nil
