@@ -330,6 +330,37 @@ func TestKubeletWritesOnlyItsOwn(t *testing.T) {
 	}
 }
 
+func TestPodGrowsWithinItsNode(t *testing.T) {
+	w := newWorld(t)
+	w.put("nodes", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")}}})
+	w.put("nodes", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w", Labels: map[string]string{corev1.LabelOSStable: "windows"}}})
+	for _, c := range []struct {
+		node, cpu  string
+		generation int64
+		want       string
+	}{
+		{"n", "2", 2, ""},
+		{"n", "3", 2, `pods "p" is forbidden: node didn't have enough allocatable resources: cpu, requested: 3000, allocatable: 2000`},
+		{"n", "3", 1, ""}, // nothing that the node must give changed
+		{"w", "1", 2, `pods "p" is forbidden: pod resize is only supported on linux nodes, node "w" is "windows"`},
+		{"gone", "1", 2, `pods "p" is forbidden: node "gone" not found`},
+		{"", "9", 2, ""},
+	} {
+		old := pod(func(p *corev1.Pod) { p.Generation, p.Spec.NodeName = 1, c.node })
+		changed := old.DeepCopy()
+		changed.Generation = c.generation
+		changed.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(c.cpu)}
+		got := ""
+		if err := podResize().Validate(w.write("pods", "resize", changed, old)); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s cpu on node %q: got %q, want %q", c.cpu, c.node, got, c.want)
+		}
+	}
+}
+
 func TestPluginsAreChosenByName(t *testing.T) {
 	all, err := Default(Options{Source: newWorld(t), Disable: []string{"LimitRanger"}})
 	if err != nil || slices.ContainsFunc(all, func(p Plugin) bool { return p.Name == "LimitRanger" }) {

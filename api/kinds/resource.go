@@ -52,6 +52,10 @@ type Resource struct {
 	// unstructured.
 	Custom bool
 
+	// KeepsEmpties marks the kinds that upstream stores as JSON, where an empty list is not the same as none;
+	// protobuf, in which it stores the other built-in kinds, knows only one of the two.
+	KeepsEmpties bool
+
 	// Types is the schema of a custom resource, for managedFields; nil for the built-in kinds.
 	Types managedfields.TypeConverter
 
@@ -135,6 +139,10 @@ type Subresource struct {
 	// Connect marks log, exec, attach, portforward and proxy: api/stream serves them.
 	Connect bool
 }
+
+// HasTable tells whether the subresource is also shown as a Table: the status, which is the whole
+// object, and a Scale. The paths that change some other part of an object are not.
+func (s *Subresource) HasTable() bool { return s.Name == "status" || s.Scale != nil }
 
 // CreateFunc serves a POST whose body is not stored as such.
 type CreateFunc func(r *Context, in runtime.Object) (runtime.Object, error)

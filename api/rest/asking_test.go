@@ -107,6 +107,8 @@ func TestForms(t *testing.T) {
 		{configmaps + "/a", asList, 406, "the requested object is not a list (*core.ConfigMap)"},
 		{configmaps, asOne, 406, "the requested object is a list (*core.ConfigMapList)"},
 		{configmaps + "?fieldSelector=metadata.name%3Dnone", asList, 200, `"items":null`},
+		{"/api/v1/namespaces/default/pods/none/resize", asTable, 406, "only the following media types are accepted"},
+		{"/api/v1/namespaces/default/pods/none/resize", asTable + ",application/json", 404, `"kind":"Status"`},
 		{"/version", "text/plain", 406, "Available representations: application/json"},
 	} {
 		code, text := s.Do("GET", c.path, "", "Accept", c.accept)

@@ -80,7 +80,11 @@ func (r *REST) serve(w http.ResponseWriter, req *http.Request) error {
 		defer cancel()
 	}
 	c.op = r.newOp(ctx, r.sender(w, req), info.Verb, res, version, sub, info.Namespace, info.Name)
-	if c.out, err = wire.Negotiate(req); err != nil {
+	negotiate := wire.Negotiate
+	if sub != nil && !sub.HasTable() {
+		negotiate = wire.NegotiateMetadata
+	}
+	if c.out, err = negotiate(req); err != nil {
 		return err
 	}
 	return c.dispatch()

@@ -78,7 +78,7 @@ func (r *REST) put(c *kinds.Context, res *kinds.Resource, obj runtime.Object) (s
 	m.SetResourceVersion("")
 	wire.Normalize(obj)
 	obj.GetObjectKind().SetGroupVersionKind(res.Hub.GVK)
-	if !res.Custom {
+	if !res.Custom && !res.KeepsEmpties {
 		dropEmpties(reflect.ValueOf(obj))
 	}
 	if op.Value, err = json.Marshal(obj); err != nil {

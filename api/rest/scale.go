@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -161,8 +160,7 @@ func (c *call) applyScale(inner *op, changed change, current *row) (runtime.Obje
 		return nil, err
 	}
 	if s.UID != "" && s.UID != m.GetUID() {
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: c.Resource.Group, Resource: c.Resource.Name + "/scale"}, c.Name,
-			fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", s.UID, m.GetUID()))
+		return nil, c.wrongUID(s.UID, m.GetUID())
 	}
 	if err := c.sub.Scale.Set(out, s.Spec.Replicas); err != nil {
 		return nil, err

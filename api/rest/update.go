@@ -198,7 +198,9 @@ func (o *op) createByUpdate(apply change, uid types.UID) (res row, again bool, e
 	if _, err := parseVersion(m.GetResourceVersion()); err != nil { // one that can be read is ignored
 		return row{}, false, err
 	}
-	m.SetResourceVersion("")
+	if !o.DryRun { // which shows it again
+		m.SetResourceVersion("")
+	}
 	wipeSystemMeta(m)
 	if err := o.checkNamespace(m); err != nil {
 		return row{}, false, err

@@ -47,7 +47,7 @@ func NegotiatePlain(req *http.Request) (Output, error) {
 	return negotiate(req, func(o Output) bool { return o.As == nil })
 }
 
-// NegotiateMetadata is Negotiate for objects that have no Table: reviews.
+// NegotiateMetadata is Negotiate for objects that have no Table: reviews, and most parts of objects.
 func NegotiateMetadata(req *http.Request) (Output, error) {
 	return negotiate(req, func(o Output) bool { return !o.IsTable() })
 }

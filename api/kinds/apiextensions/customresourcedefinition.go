@@ -62,6 +62,7 @@ func definitions() *kinds.Resource {
 		ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{version}, Hub: version,
 		Holds:              holds,
+		KeepsEmpties:       true,
 		Prefix:             "/registry/apiextensions.k8s.io/customresourcedefinitions",
 		StorageVersionHash: "jfWCUB31mvA=", // of v1beta1, in which upstream stores it
 		Strategy:           main.Strategy(),

@@ -45,6 +45,7 @@ func Resources() []*kinds.Resource {
 	return []*kinds.Resource{{
 		Group: apiregistrationv1.GroupName, Name: "apiservices", Singular: "apiservice", Kind: "APIService", Categories: []string{"api-extensions"},
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/apiregistration.k8s.io/apiservices", StorageVersionHash: "InPBPD7+PqM=",
+		KeepsEmpties: true,
 		Strategy:     strategy.Strategy(),
 		Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}}

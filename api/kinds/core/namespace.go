@@ -41,6 +41,7 @@ func namespaces() *kinds.Resource {
 	status.ResetFields = []string{"spec"}
 	finalize := strategy
 	finalize.PrepareForUpdate = func(_ *kinds.Context, n, old *corev1.Namespace) { n.Status = old.Status }
+	finalize.ValidateUpdate = validateNamespaceFinalize
 	v := common.Version[corev1.Namespace, corev1.NamespaceList](gvk("Namespace"))
 	return single(kinds.Resource{
 		Name: "namespaces", Singular: "namespace", ReturnsDeleted: true,
@@ -85,6 +86,15 @@ func validateNamespace(_ *kinds.Context, n *corev1.Namespace) field.ErrorList {
 	var all field.ErrorList
 	for _, f := range n.Spec.Finalizers {
 		all = append(all, finalizerName(string(f), field.NewPath("spec", "finalizers"))...)
+	}
+	return all
+}
+
+// validateNamespaceFinalize names the place in the list, which the other paths do not.
+func validateNamespaceFinalize(_ *kinds.Context, n, _ *corev1.Namespace) field.ErrorList {
+	var all field.ErrorList
+	for i, f := range n.Spec.Finalizers {
+		all = append(all, finalizerName(string(f), field.NewPath("spec", "finalizers").Index(i))...)
 	}
 	return all
 }

@@ -287,7 +287,7 @@ func validatePersistentVolumeUpdate(r *kinds.Context, p, old *corev1.PersistentV
 
 // onlyRenamedLabels: a volume made under an old name of a node label may take the new one.
 func onlyRenamedLabels(now, old *corev1.VolumeNodeAffinity) bool {
-	if now == nil || now.Required == nil || old.Required == nil {
+	if now == nil || now.Required == nil || old.Required == nil || len(now.Required.NodeSelectorTerms) != len(old.Required.NodeSelectorTerms) {
 		return false
 	}
 	renamed := map[string]string{
@@ -295,18 +295,19 @@ func onlyRenamedLabels(now, old *corev1.VolumeNodeAffinity) bool {
 		"beta.kubernetes.io/os": corev1.LabelOSStable, "beta.kubernetes.io/arch": corev1.LabelArchStable,
 		corev1.LabelInstanceType: corev1.LabelInstanceTypeStable,
 	}
-	want, has := old.DeepCopy(), now.DeepCopy()
-	for _, a := range []*corev1.VolumeNodeAffinity{want, has} {
-		for i := range a.Required.NodeSelectorTerms {
-			list := a.Required.NodeSelectorTerms[i].MatchExpressions
-			for j := range list {
-				if name, is := renamed[list[j].Key]; is {
-					list[j].Key = name
-				}
+	follow := func(was, is []corev1.NodeSelectorRequirement) {
+		for i := range min(len(was), len(is)) {
+			if renamed[was[i].Key] == is[i].Key { // also of a key without a new name that is now "": upstream lets that pass here
+				was[i].Key = is[i].Key
 			}
 		}
 	}
-	return common.Equal(want, has)
+	was := old.DeepCopy()
+	for i, term := range was.Required.NodeSelectorTerms {
+		follow(term.MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions)
+		follow(term.MatchFields, now.Required.NodeSelectorTerms[i].MatchFields)
+	}
+	return common.Equal(was, now)
 }
 
 func persistentVolumeWarnings(_ *kinds.Context, p, _ *corev1.PersistentVolume) []string {

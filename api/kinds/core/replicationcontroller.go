@@ -56,10 +56,11 @@ func replicationControllers() *kinds.Resource {
 	}, v)
 }
 
-// controllerName: the rule of most kinds in the words of upstream's newer validators, which say bytes, not characters.
+// controllerName: the rule of most kinds in the words of upstream's newer validators, which say bytes, not
+// characters, and look at the name that was made, never at generateName.
 func controllerName(name string, prefix bool) []string {
 	if prefix {
-		return common.NameSubdomain(name, prefix)
+		return nil
 	}
 	return content.IsDNS1123Subdomain(name)
 }
@@ -101,5 +102,5 @@ func replicationControllerWarnings(_ *kinds.Context, c, old *corev1.ReplicationC
 	if c.Generation == old.Generation {
 		return nil
 	}
-	return PodTemplateWarnings(c.Spec.Template, path)
+	return PodTemplateWarnings(old.Spec.Template, path) // as upstream, which takes the old template for the new one
 }

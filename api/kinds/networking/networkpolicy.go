@@ -3,6 +3,8 @@
 package networking
 
 import (
+	"reflect"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,7 +24,7 @@ func networkPolicies() *kinds.Resource {
 			Default:          defaultNetworkPolicy,
 			PrepareForCreate: func(_ *kinds.Context, obj *networkingv1.NetworkPolicy) { obj.Generation = 1 },
 			PrepareForUpdate: func(_ *kinds.Context, obj, old *networkingv1.NetworkPolicy) {
-				common.BumpGeneration(obj, old, !common.Equal(obj.Spec, old.Spec))
+				common.BumpGeneration(obj, old, !reflect.DeepEqual(obj.Spec, old.Spec)) // [] for none is a change, unlike in other kinds
 			},
 			Validate: func(_ *kinds.Context, obj *networkingv1.NetworkPolicy) field.ErrorList {
 				return common.Declared(validatePolicy(&obj.Spec, policyOptions{}), declaredBlocks(&obj.Spec))

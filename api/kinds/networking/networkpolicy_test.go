@@ -5,8 +5,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"kuberow/api/kinds/common/kindtest"
 )
+
+// Unlike other kinds, a policy that names [] where it named nothing has another generation.
+func TestEmptyRulesAreAChange(t *testing.T) {
+	old := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+	obj := old.DeepCopy()
+	obj.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{}
+	networkPolicies().Strategy.PrepareForUpdate(new(kindtest.Cluster).Context(), obj, old)
+	if obj.Generation != 4 {
+		t.Errorf("generation %d, want 4", obj.Generation)
+	}
+}
 
 // A missing address is told after what is wrong with others, since the rule is declared upstream.
 func TestMissingAddressIsToldLast(t *testing.T) {
