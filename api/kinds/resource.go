@@ -109,6 +109,10 @@ type Version struct {
 	ToHub   func(in runtime.Object) (runtime.Object, error)
 	FromHub func(hub runtime.Object) (runtime.Object, error)
 
+	// Default, when set, is called instead of the strategy's for what comes in this version: upstream's older versions
+	// fill in less. It takes the hub form, as the strategy's does.
+	Default func(hub runtime.Object)
+
 	// Prune removes what the version's schema does not know from an object that was just decoded, and names it. Only
 	// custom resources need it: decoding into a Go type does the same.
 	Prune func(obj runtime.Object) (unknown []string)

@@ -27,6 +27,10 @@ const (
 
 // defaults fills in what the client left out.
 func (o *op) defaults(obj runtime.Object) {
+	if v := o.Version; v != nil && v.Default != nil {
+		v.Default(obj)
+		return
+	}
 	if s := o.Resource.Strategy; s != nil && s.Default != nil {
 		s.Default(obj)
 	}

@@ -91,13 +91,15 @@ func holds(obj runtime.Object) bool {
 	return d.DeletionTimestamp == nil && apihelpers.CRDHasFinalizer(d, v1.CustomResourceCleanupFinalizer)
 }
 
-// rememberStored: objects of every version that was a storage version may be in the store.
+// rememberStored: objects of every version that was a storage version may be in the store. Of several the first counts,
+// so that validation finds the others unremembered.
 func rememberStored(obj *definition) {
-	for _, v := range obj.Spec.Versions {
-		if v.Storage && !slices.Contains(obj.Status.StoredVersions, v.Name) {
-			obj.Status.StoredVersions = append(obj.Status.StoredVersions, v.Name)
-			return
-		}
+	stored := slices.IndexFunc(obj.Spec.Versions, func(v v1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if stored < 0 {
+		return
+	}
+	if name := obj.Spec.Versions[stored].Name; !slices.Contains(obj.Status.StoredVersions, name) {
+		obj.Status.StoredVersions = append(obj.Status.StoredVersions, name)
 	}
 }
 

@@ -29,6 +29,29 @@ func TestDefaultsAimAtTheCPU(t *testing.T) {
 	}
 }
 
+// TestV1HasWholeBehavior: an annotation of v1 is validated as it is, and what it left out is filled in afterwards.
+func TestV1HasWholeBehavior(t *testing.T) {
+	res := Resources()[0]
+	for _, c := range []struct {
+		rules autoscalingv2.HPAScalingRules
+		want  string
+	}{
+		{autoscalingv2.HPAScalingRules{}, "spec.behavior.scaleUp.policies: Required value: must specify at least one Policy"},
+		{autoscalingv2.HPAScalingRules{Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 15}}}, ""},
+	} {
+		h := example()
+		h.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &c.rules}
+		res.Versions[1].Default(h)
+		faults := validate(nil, h)
+		if got := faults.ToAggregate(); (got == nil) != (c.want == "") || got != nil && got.Error() != c.want {
+			t.Errorf("got %v, want %q", got, c.want)
+		}
+		if res.Strategy.Canonicalize(h); h.Spec.Behavior.ScaleUp.SelectPolicy == nil || h.Spec.Behavior.ScaleDown == nil {
+			t.Errorf("not filled in: %v", h.Spec.Behavior)
+		}
+	}
+}
+
 func TestV1LosesNothing(t *testing.T) {
 	h := example()
 	h.Annotations = map[string]string{"mine": "kept"}

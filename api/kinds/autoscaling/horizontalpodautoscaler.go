@@ -4,6 +4,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"kuberow/api/kinds"
 	"kuberow/api/kinds/common"
 )
@@ -15,6 +16,7 @@ func Resources() []*kinds.Resource {
 	v2 := common.Version[autoscalingv2.HorizontalPodAutoscaler, autoscalingv2.HorizontalPodAutoscalerList](autoscalingv2.SchemeGroupVersion.WithKind(kind))
 	v1 := common.Version[autoscalingv1.HorizontalPodAutoscaler, autoscalingv1.HorizontalPodAutoscalerList](autoscalingv1.SchemeGroupVersion.WithKind(kind))
 	common.Convert(v1, toV2, toV1)
+	v1.Default = func(hub runtime.Object) { defaultTargets(hub.(*autoscalingv2.HorizontalPodAutoscaler)) }
 	parts := common.NewParts(
 		func(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscalerSpec {
 			return &h.Spec
@@ -24,6 +26,7 @@ func Resources() []*kinds.Resource {
 		})
 	strategy := common.Typed[autoscalingv2.HorizontalPodAutoscaler, *autoscalingv2.HorizontalPodAutoscaler]{
 		Default:          defaultAutoscaler,
+		Canonicalize:     defaultBehavior, // what a client of v1 left out is filled in when it was found valid without
 		PrepareForCreate: parts.PrepareForCreate,
 		PrepareForUpdate: parts.PrepareForUpdate,
 		Validate:         validate,
@@ -48,6 +51,12 @@ func Resources() []*kinds.Resource {
 const defaultUtilization = 80
 
 func defaultAutoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
+	defaultTargets(h)
+	defaultBehavior(h)
+}
+
+// defaultTargets is all that a client of v1 gets before validation: his annotation must have a whole behavior.
+func defaultTargets(h *autoscalingv2.HorizontalPodAutoscaler) {
 	// The conversion annotations have no meaning in the hub.
 	h.Annotations = withoutConversion(h.Annotations)
 	s := &h.Spec
@@ -57,6 +66,10 @@ func defaultAutoscaler(h *autoscalingv2.HorizontalPodAutoscaler) {
 	if len(s.Metrics) == 0 {
 		s.Metrics = []autoscalingv2.MetricSpec{cpuUtilization(defaultUtilization)}
 	}
+}
+
+func defaultBehavior(h *autoscalingv2.HorizontalPodAutoscaler) {
+	s := &h.Spec
 	if s.Behavior == nil {
 		return
 	}
