@@ -16,6 +16,7 @@ func All(o Options) []Controller {
 		Namespace(),
 		ServiceAccountDefault(),
 		ServiceAccountToken(o.SignToken),
+		LegacyTokenCleaner(),
 		RootCA(),
 		Deployment(),
 		ReplicaSet(),

@@ -29,6 +29,8 @@ var shortNames = map[string]string{
 	"csrapproving":             "certificatesigningrequest-approving-controller",
 	"csrcleaner":               "certificatesigningrequest-cleaner-controller",
 	"scheduler":                "default-scheduler",
+
+	"legacy-service-account-token-cleaner": "legacy-serviceaccount-token-cleaner-controller",
 }
 
 // longName gives the name that a Controller has.

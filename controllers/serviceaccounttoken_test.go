@@ -125,3 +125,60 @@ func TestTokenSecretsGoWithTheirAccount(t *testing.T) {
 		}
 	}
 }
+
+// TestUnusedTokensRetire: what was made unasked, is old and has no user is marked, and deleted a year later.
+func TestUnusedTokensRetire(t *testing.T) {
+	const used, invalid = "kubernetes.io/legacy-token-last-used", "kubernetes.io/legacy-token-invalid-since"
+	old := controllertest.Now.AddDate(-3, 0, 0)
+	for _, c := range []struct {
+		name   string
+		change func(s *corev1.Secret, a *corev1.ServiceAccount, since *corev1.ConfigMap) // nil: none
+		pod    bool
+		told   string
+	}{
+		{"never used", nil, false, "mutate secrets s"},
+		{"used long ago", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) { s.Labels[used] = "2024-12-31" }, false, "mutate secrets s"},
+		{"used lately", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) { s.Labels[used] = "2025-01-03" }, false, ""},
+		{"used who knows when", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) { s.Labels[used] = "x" }, false, ""},
+		{"young", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) {
+			s.CreationTimestamp = metav1.NewTime(controllertest.Now)
+		}, false, ""},
+		{"asked for", func(_ *corev1.Secret, a *corev1.ServiceAccount, _ *corev1.ConfigMap) { a.Secrets = nil }, false, ""},
+		{"another account's", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) {
+			s.Annotations[corev1.ServiceAccountUIDKey] = "before"
+		}, false, ""},
+		{"in a pod", nil, true, ""},
+		{"marked lately", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) {
+			s.Labels[invalid] = "2025-01-03"
+		}, false, ""},
+		{"marked long ago", func(s *corev1.Secret, _ *corev1.ServiceAccount, _ *corev1.ConfigMap) {
+			s.Labels[invalid] = "2024-12-31"
+		}, false, "delete secrets s"},
+		{"not watched for long", func(_ *corev1.Secret, _ *corev1.ServiceAccount, m *corev1.ConfigMap) { m.Data["since"] = "2025-01-02" }, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, a := tokenSecret("a", "a-uid", map[string]string{"token": "t"}), account("a", "s")
+			s.CreationTimestamp, s.Labels = metav1.NewTime(old), map[string]string{}
+			since := &corev1.ConfigMap{Data: map[string]string{"since": "2024-06-01"},
+				ObjectMeta: metav1.ObjectMeta{Name: "kube-apiserver-legacy-service-account-token-tracking", Namespace: "kube-system"}}
+			if c.change != nil {
+				c.change(s, a, since)
+			}
+			have := []runtime.Object{s, a, since}
+			if c.pod {
+				have = append(have, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"},
+					Spec: corev1.PodSpec{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "s"}}}})
+			}
+			v := controllertest.NewView(t, have...)
+			out := controllers.LegacyTokenCleaner().Step(v, []controllers.Key{{}})
+			if got := strings.Join(v.Told(out), ", "); got != c.told {
+				t.Fatalf("%q, want %q", got, c.told)
+			}
+			if strings.HasPrefix(c.told, "mutate") {
+				if got := v.Changed(out, controllers.Secrets, "default", "s").(*corev1.Secret).Labels[invalid]; got != "2026-01-02" {
+					t.Errorf("marked %q", got)
+				}
+			}
+		})
+	}
+}

@@ -167,6 +167,9 @@ func podClaims(pod *corev1.Pod) []string {
 	return out
 }
 
+// PodSecrets lists the Secrets that pod names anywhere.
+func PodSecrets(pod *corev1.Pod) []string { return podConfig(pod, "secrets") }
+
 // podConfig lists the Secrets or ConfigMaps that pod names anywhere.
 func podConfig(pod *corev1.Pod, resource string) []string {
 	var secrets, maps []string

@@ -25,10 +25,12 @@ import (
 	"kuberow/api/kinds"
 )
 
+const secretTokenIssuer = "kubernetes/serviceaccount"
+
+// Labels of the Secrets; their values are days.
 const (
-	secretTokenIssuer = "kubernetes/serviceaccount"
-	lastUsedLabel     = "kubernetes.io/legacy-token-last-used"
-	invalidSinceLabel = "kubernetes.io/legacy-token-invalid-since"
+	LastUsedLabel     = "kubernetes.io/legacy-token-last-used"
+	InvalidSinceLabel = "kubernetes.io/legacy-token-invalid-since" // from then on the token is refused
 )
 
 // secretClaims are the claims of a token in a Secret, beside its issuer and subject.
@@ -85,12 +87,12 @@ func (s *ServiceAccounts) validateInSecret(ctx context.Context, token, subject s
 	if err != nil {
 		return nil, err
 	}
-	if secret.Labels[invalidSinceLabel] != "" {
+	if secret.Labels[InvalidSinceLabel] != "" {
 		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token-invalidated", secret.Name+"/"+secret.Namespace)
 		s.noteUse(ctx, secret)
 		return nil, fmt.Errorf("the token in secret %s/%s for service account %s/%s has been marked invalid. Use tokens from the TokenRequest API "+
 			"or manually created secret-based tokens, or remove the '%s' label from the secret to temporarily allow use of this token",
-			c.Namespace, c.Secret, c.Namespace, c.AccountName, invalidSinceLabel)
+			c.Namespace, c.Secret, c.Namespace, c.AccountName, InvalidSinceLabel)
 	}
 	if refersTo(account, secret.Name) { // as Kubernetes up to 1.23 made them, unasked
 		warning.AddWarning(ctx, "", "Use tokens from the TokenRequest API or manually created secret-based tokens instead of auto-generated secret-based tokens.")
@@ -147,7 +149,7 @@ func refersTo(account *corev1.ServiceAccount, secret string) bool {
 func (s *ServiceAccounts) noteUse(ctx context.Context, secret *corev1.Secret) {
 	now := s.Now().UTC()
 	today, tomorrow := now.Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)
-	if used := secret.Labels[lastUsedLabel]; used == today || used == tomorrow {
+	if used := secret.Labels[LastUsedLabel]; used == today || used == tomorrow {
 		return
 	}
 	_, err := s.Client.Mutate(ctx, kinds.Write{
@@ -161,7 +163,7 @@ func (s *ServiceAccounts) noteUse(ctx context.Context, secret *corev1.Secret) {
 			if live.Labels == nil {
 				live.Labels = map[string]string{}
 			}
-			live.Labels[lastUsedLabel] = today
+			live.Labels[LastUsedLabel] = today
 			return nil
 		},
 	})

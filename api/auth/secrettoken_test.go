@@ -47,9 +47,9 @@ func TestTokensInSecrets(t *testing.T) {
 		warned  int
 	}{
 		{name: "good", label: today},
-		{name: "used today", change: func(c *cluster) { c.secret.Labels = map[string]string{lastUsedLabel: today} }, label: today},
-		{name: "used tomorrow", change: func(c *cluster) { c.secret.Labels = map[string]string{lastUsedLabel: "2027-01-02"} }, label: "2027-01-02"},
-		{name: "used long ago", change: func(c *cluster) { c.secret.Labels = map[string]string{lastUsedLabel: "2020-01-01"} }, label: today},
+		{name: "used today", change: func(c *cluster) { c.secret.Labels = map[string]string{LastUsedLabel: today} }, label: today},
+		{name: "used tomorrow", change: func(c *cluster) { c.secret.Labels = map[string]string{LastUsedLabel: "2027-01-02"} }, label: "2027-01-02"},
+		{name: "used long ago", change: func(c *cluster) { c.secret.Labels = map[string]string{LastUsedLabel: "2020-01-01"} }, label: today},
 		{name: "made unasked", change: func(c *cluster) { c.account.Secrets = []corev1.ObjectReference{{Name: "s"}} }, label: today, warned: 1},
 		{name: "another audience", aud: "vault", refused: `token audiences ["https://issuer"] is invalid for the target audiences ["vault"]`},
 		{name: "no Secret", change: func(c *cluster) { delete(c.live, "secrets/ns/s") }, refused: "Token has been invalidated"},
@@ -58,7 +58,7 @@ func TestTokensInSecrets(t *testing.T) {
 		{name: "no account", change: func(c *cluster) { delete(c.live, "serviceaccounts/ns/sa") }, refused: `serviceaccounts "sa" not found`},
 		{name: "account is going", change: func(c *cluster) { c.account.DeletionTimestamp = &gone }, refused: "ServiceAccount ns/sa has been deleted"},
 		{name: "account is another", change: func(c *cluster) { c.account.UID = "u-2" }, refused: "ServiceAccount UID (u-2) does not match claim (u-sa)"},
-		{name: "marked invalid", change: func(c *cluster) { c.secret.Labels = map[string]string{invalidSinceLabel: "2026-10-01"} }, label: today,
+		{name: "marked invalid", change: func(c *cluster) { c.secret.Labels = map[string]string{InvalidSinceLabel: "2026-10-01"} }, label: today,
 			refused: "the token in secret ns/s for service account ns/sa has been marked invalid. Use tokens from the TokenRequest API or manually created " +
 				"secret-based tokens, or remove the 'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token"},
 		{name: "no UID", issue: func(t *kinds.Token) { t.Account.UID = "" }, refused: "serviceAccountUID claim is missing"},
@@ -101,7 +101,7 @@ func TestTokensInSecrets(t *testing.T) {
 					t.Fatalf("%v %v, want %q", ok, err, c.refused)
 				}
 			}
-			if got := cl.secret.Labels[lastUsedLabel]; got != c.label || client.writes > 1 {
+			if got := cl.secret.Labels[LastUsedLabel]; got != c.label || client.writes > 1 {
 				t.Errorf("label %q after %d writes, want %q", got, client.writes, c.label)
 			}
 			if len(said) != c.warned {
