@@ -2,6 +2,7 @@ package wire
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"net/http"
 )
@@ -54,7 +55,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 // Flush sends what was written.
 func (s *Stream) Flush() error {
 	if s.zip != nil {
-		err := s.zip.Close()
+		// A block of its own first: a reader gives its bytes out before it looks for the next member.
+		err := errors.Join(s.zip.Flush(), s.zip.Close())
 		gzipWriters.Put(s.zip)
 		s.zip = nil
 		if err != nil {

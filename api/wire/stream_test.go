@@ -47,3 +47,37 @@ func TestStreamIsCompressedWhereTheClientAcceptsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamIsReadAtOnce: what is flushed can be read while the stream goes on.
+func TestStreamIsReadAtOnce(t *testing.T) {
+	goOn := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		s := NewStream(w, JSON)
+		s.Compress(req)
+		s.Start()
+		for _, event := range []string{"one", "two"} {
+			_, _ = s.Write([]byte(event))
+			_ = s.Flush()
+			select {
+			case <-goOn:
+			case <-req.Context().Done():
+			}
+		}
+	}))
+	defer server.Close()
+	resp, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if !resp.Uncompressed {
+		t.Error("it came without compression")
+	}
+	for _, event := range []string{"one", "two"} {
+		got := make([]byte, len(event))
+		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != event {
+			t.Errorf("reads %q, %v, want %q", got, err, event)
+		}
+		goOn <- struct{}{}
+	}
+}
