@@ -147,6 +147,12 @@ func TestDaemonSetCountsItsTemplates(t *testing.T) {
 	if was, now := templateGeneration(old), templateGeneration(d); was != 1 || now != 2 {
 		t.Errorf("template generation %d, then %d", was, now)
 	}
+	after := d.DeepCopy()
+	after.Annotations = nil // nor does one that writes the status
+	daemonSets().Subresources[0].Strategy.PrepareForUpdate(new(kindtest.Cluster).Context(), after, d)
+	if n := templateGeneration(after); n != 2 {
+		t.Errorf("template generation %d after a change of the status", n)
+	}
 }
 
 func TestScaleOfDeployment(t *testing.T) {

@@ -50,7 +50,10 @@ func daemonSets() *kinds.Resource {
 		ResetFields: []string{"status"},
 	}
 	status := strategy
-	status.PrepareForUpdate = parts.PrepareStatus
+	status.PrepareForUpdate = func(r *kinds.Context, d, old *appsv1.DaemonSet) {
+		parts.PrepareStatus(r, d, old)
+		setTemplateGeneration(d, templateGeneration(old)) // a part of the spec, though it looks like an annotation
+	}
 	status.ValidateUpdate = validateDaemonSetStatus
 	status.Warnings = nil
 	status.ResetFields = []string{"spec"}

@@ -60,6 +60,18 @@ func TestFieldsOfFeaturesThatAreOffAreDropped(t *testing.T) {
 	}
 }
 
+func TestOwnersOfFilesAreDroppedFromEachSource(t *testing.T) {
+	user := new(int64(5))
+	v := corev1.Volume{VolumeSource: corev1.VolumeSource{
+		EmptyDir:  &corev1.EmptyDirVolumeSource{},
+		ConfigMap: &corev1.ConfigMapVolumeSource{DefaultUser: user, Items: []corev1.KeyToPath{{Key: "k", User: user}}},
+	}}
+	dropVolumeFields(&v)
+	if v.ConfigMap.DefaultUser != nil || v.ConfigMap.Items[0].User != nil {
+		t.Errorf("kept: %+v", v.ConfigMap)
+	}
+}
+
 func TestPodStatusesThatAreRefused(t *testing.T) {
 	old := createdPod(t)
 	var status *kinds.Strategy

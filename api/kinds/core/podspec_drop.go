@@ -60,21 +60,25 @@ func dropProtocol(h *corev1.HTTPGetAction) {
 	}
 }
 
-// dropVolumeFields takes out the owner of files and the mode of an emptyDir.
+// dropVolumeFields takes out the owner of files and the mode of an emptyDir, of each source that is
+// named: that there is more than one is told later, and not where a StatefulSet's claim takes the place of the volume.
 func dropVolumeFields(v *corev1.Volume) {
-	switch {
-	case v.EmptyDir != nil:
+	if v.EmptyDir != nil {
 		v.EmptyDir.Mode = nil
-	case v.Secret != nil:
+	}
+	if v.Secret != nil {
 		v.Secret.DefaultUser = nil
 		dropKeyUsers(v.Secret.Items)
-	case v.ConfigMap != nil:
+	}
+	if v.ConfigMap != nil {
 		v.ConfigMap.DefaultUser = nil
 		dropKeyUsers(v.ConfigMap.Items)
-	case v.DownwardAPI != nil:
+	}
+	if v.DownwardAPI != nil {
 		v.DownwardAPI.DefaultUser = nil
 		dropFileUsers(v.DownwardAPI.Items)
-	case v.Projected != nil:
+	}
+	if v.Projected != nil {
 		v.Projected.DefaultUser = nil
 		for i := range v.Projected.Sources {
 			dropSourceUsers(&v.Projected.Sources[i])
@@ -83,18 +87,22 @@ func dropVolumeFields(v *corev1.Volume) {
 }
 
 func dropSourceUsers(s *corev1.VolumeProjection) {
-	switch {
-	case s.Secret != nil:
+	if s.Secret != nil {
 		dropKeyUsers(s.Secret.Items)
-	case s.DownwardAPI != nil:
+	}
+	if s.DownwardAPI != nil {
 		dropFileUsers(s.DownwardAPI.Items)
-	case s.ConfigMap != nil:
+	}
+	if s.ConfigMap != nil {
 		dropKeyUsers(s.ConfigMap.Items)
-	case s.ServiceAccountToken != nil:
+	}
+	if s.ServiceAccountToken != nil {
 		s.ServiceAccountToken.User = nil
-	case s.ClusterTrustBundle != nil:
+	}
+	if s.ClusterTrustBundle != nil {
 		s.ClusterTrustBundle.User = nil
-	case s.PodCertificate != nil:
+	}
+	if s.PodCertificate != nil {
 		s.PodCertificate.User = nil
 	}
 }
