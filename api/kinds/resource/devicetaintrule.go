@@ -19,6 +19,11 @@ func deviceTaintRules() *kinds.Resource {
 	v1 := common.Version[resourcev1.DeviceTaintRule, resourcev1.DeviceTaintRuleList](gvk)
 	main := common.Typed[resourcev1.DeviceTaintRule, *resourcev1.DeviceTaintRule]{
 		ResetFields: []string{"status"},
+		Default: func(obj *resourcev1.DeviceTaintRule) {
+			if t := &obj.Spec.Taint; t.TimeAdded == nil {
+				t.TimeAdded = new(metav1.Time) // stamped later; who leaves it out owns the field all the same
+			}
+		},
 		PrepareForCreate: func(r *kinds.Context, obj *resourcev1.DeviceTaintRule) {
 			obj.Status = resourcev1.DeviceTaintRuleStatus{}
 			obj.Generation = 1
@@ -35,6 +40,7 @@ func deviceTaintRules() *kinds.Resource {
 		Validate: func(_ *kinds.Context, obj *resourcev1.DeviceTaintRule) field.ErrorList {
 			return validateTaintRule(&obj.Spec, nil)
 		},
+		FreeUpdate: true,
 		ValidateUpdate: func(_ *kinds.Context, obj, old *resourcev1.DeviceTaintRule) field.ErrorList {
 			return validateTaintRule(&obj.Spec, &old.Spec.Taint)
 		},
@@ -67,7 +73,7 @@ func deviceTaintRules() *kinds.Resource {
 
 // stamp sets when a taint was added, from the request's clock.
 func stamp(t *resourcev1.DeviceTaint, now time.Time) {
-	if t.TimeAdded == nil {
+	if t.TimeAdded.IsZero() {
 		t.TimeAdded = &metav1.Time{Time: now.Truncate(time.Second)}
 	}
 }

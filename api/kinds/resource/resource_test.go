@@ -3,6 +3,7 @@ package resource
 import (
 	"strings"
 	"testing"
+	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,5 +94,18 @@ func TestAFieldThatIsDroppedCounts(t *testing.T) {
 	resourceSlices().Strategy.PrepareForUpdate(&kinds.Context{}, obj, old)
 	if obj.Generation != 2 || obj.Spec.PartitionTypeAttribute != nil {
 		t.Errorf("generation %d, partitionTypeAttribute %v; want 2, none", obj.Generation, obj.Spec.PartitionTypeAttribute)
+	}
+}
+
+// TestATaintHasATime: who leaves it out owns it, so it is there before owners are recorded, and stamped afterwards.
+func TestATaintHasATime(t *testing.T) {
+	obj, now := new(resourcev1.DeviceTaintRule), time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	s := deviceTaintRules().Strategy
+	if s.Default(obj); obj.Spec.Taint.TimeAdded == nil {
+		t.Error("no default")
+	}
+	s.PrepareForCreate(&kinds.Context{Now: now}, obj)
+	if got := obj.Spec.Taint.TimeAdded; !got.Equal(&metav1.Time{Time: now.Truncate(time.Second)}) {
+		t.Errorf("added at %v", got)
 	}
 }
