@@ -155,6 +155,15 @@ func TestDaemonSetCountsItsTemplates(t *testing.T) {
 	}
 }
 
+func TestDaemonSetThatDoesNotRollKeepsBothNumbers(t *testing.T) {
+	d := exampleDaemonSet()
+	d.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType, RollingUpdate: &appsv1.RollingUpdateDaemonSet{}}
+	create(t, daemonSets(), d)
+	if r := d.Spec.UpdateStrategy.RollingUpdate; r.MaxUnavailable == nil || r.MaxUnavailable.IntValue() != 0 || r.MaxSurge == nil {
+		t.Errorf("rolling update %+v, want zeros", r)
+	}
+}
+
 func TestScaleOfDeployment(t *testing.T) {
 	d := exampleDeployment()
 	create(t, deployments(), d)

@@ -71,15 +71,18 @@ func defaultDaemonSet(d *appsv1.DaemonSet) {
 	if u.Type == "" {
 		u.Type = appsv1.RollingUpdateDaemonSetStrategyType
 	}
-	if u.Type == appsv1.RollingUpdateDaemonSetStrategyType {
-		if u.RollingUpdate == nil {
-			u.RollingUpdate = &appsv1.RollingUpdateDaemonSet{}
+	rolls := u.Type == appsv1.RollingUpdateDaemonSetStrategyType
+	if rolls && u.RollingUpdate == nil {
+		u.RollingUpdate = &appsv1.RollingUpdateDaemonSet{}
+	}
+	if r := u.RollingUpdate; r != nil { // where nothing rolls, what was left out is 0, as in upstream's internal type
+		if r.MaxUnavailable == nil && rolls {
+			r.MaxUnavailable = new(intstr.FromInt32(1))
+		} else if r.MaxUnavailable == nil {
+			r.MaxUnavailable = new(intstr.FromInt32(0))
 		}
-		if u.RollingUpdate.MaxUnavailable == nil {
-			u.RollingUpdate.MaxUnavailable = new(intstr.FromInt32(1))
-		}
-		if u.RollingUpdate.MaxSurge == nil {
-			u.RollingUpdate.MaxSurge = new(intstr.FromInt32(0))
+		if r.MaxSurge == nil {
+			r.MaxSurge = new(intstr.FromInt32(0))
 		}
 	}
 	if d.Spec.RevisionHistoryLimit == nil {
