@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	authnv1 "k8s.io/api/authentication/v1"
@@ -117,31 +116,11 @@ func (a *Audit) unknown(w http.ResponseWriter, req *http.Request, attrs authoriz
 	if t == nil {
 		return nil
 	}
-	message := "Authentication failed, no credentials provided"
-	if methods := credentials(req); len(methods) > 0 {
-		message = "Authentication failed, attempted: " + strings.Join(methods, ", ")
+	t.event.ResponseStatus = &metav1.Status{
+		Status: metav1.StatusFailure, Message: "Unauthorized", Reason: metav1.StatusReasonUnauthorized, Code: http.StatusUnauthorized,
 	}
-	t.event.ResponseStatus = &metav1.Status{Message: message, Code: http.StatusUnauthorized}
 	t.emit(auditv1.StageResponseStarted)
 	return nil
-}
-
-// credentials are the kinds of credentials that the request holds.
-func credentials(req *http.Request) (kinds []string) {
-	header := strings.TrimSpace(req.Header.Get("Authorization"))
-	if _, _, ok := req.BasicAuth(); ok {
-		kinds = append(kinds, "basic")
-	}
-	if parts := strings.Split(header, " "); len(parts) > 1 && strings.EqualFold(parts[0], "bearer") {
-		kinds = append(kinds, "bearer")
-	}
-	if len(req.URL.Query().Get("access_token")) > 0 {
-		kinds = append(kinds, "access_token")
-	}
-	if req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
-		kinds = append(kinds, "x509")
-	}
-	return kinds
 }
 
 // impersonated notes as whom the request is made.

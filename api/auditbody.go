@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,7 +40,8 @@ func (t *trail) collect(req *http.Request) {
 			patch := req.Method == http.MethodPatch
 			t.body = func() { t.fillRequest(contentType, patch) }
 		}
-		t.answer = req.Method == http.MethodDelete // a Status says more than its code
+		// A Status says more than its code.
+		t.answer = req.Method == http.MethodDelete || slices.Contains([]string{"binding", "eviction"}, t.event.ObjectRef.Subresource)
 	}
 	if t.rule.Level == "RequestResponse" {
 		t.answer = true

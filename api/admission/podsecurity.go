@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 )
@@ -65,11 +66,22 @@ func (p *podSecurityChecks) validate(a *Attributes) error {
 		return err
 	}
 	levels, errs := api.PolicyToEvaluate(ns.Labels, privileged)
+	enforced := func() {
+		if isPod {
+			audit.AddAuditAnnotation(a.Ctx, api.AuditAnnotationPrefix+api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+		}
+	}
 	if len(errs) == 0 && levels.FullyPrivileged() {
+		enforced()
 		return nil
 	}
 	if old, ok := a.Old.(*corev1.Pod); ok && isPod && a.Operation == update && !imagesChanged(pod, old) {
 		return nil
+	}
+	enforced()
+	if r := p.check(levels.Audit, m, spec); !r.Allowed {
+		audit.AddAuditAnnotation(a.Ctx, api.AuditAnnotationPrefix+api.AuditViolationsAnnotationKey,
+			fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
 	}
 	if isPod {
 		if r := p.check(levels.Enforce, m, spec); !r.Allowed {

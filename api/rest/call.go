@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
@@ -61,6 +62,7 @@ func (r *REST) serve(w http.ResponseWriter, req *http.Request) error {
 	}
 	if version.Deprecated != "" {
 		Warn(w, version.Deprecated)
+		audit.AddAuditAnnotation(req.Context(), "k8s.io/deprecated", "true")
 	}
 	if sub != nil && sub.Connect {
 		if r.Connect == nil {

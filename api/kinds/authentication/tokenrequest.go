@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/audit"
 	"kuberow/api/kinds"
 )
 
@@ -60,6 +61,7 @@ func CreateToken(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("failed to generate token: %w", err))
 	}
+	audit.AddAuditAnnotation(r.Ctx, "authentication.kubernetes.io/issued-credential-id", "JTI="+token.ID)
 	req.Status = authenticationv1.TokenRequestStatus{
 		Token: text, ExpirationTimestamp: metav1.NewTime(r.Now.Add(time.Duration(ttl) * time.Second)),
 	}
