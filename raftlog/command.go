@@ -24,19 +24,25 @@ func encode(cmd *sqlstore.Command) ([]byte, error) {
 // Decode is the command in raft_log.data.
 func Decode(data []byte) (*sqlstore.Command, error) {
 	cmd := &sqlstore.Command{}
-	if err := msgpack.Unmarshal(data, cmd); err != nil {
+	if err := decoder(data).Decode(cmd); err != nil {
 		return nil, fmt.Errorf("decode command: %w", err)
 	}
 	return cmd, nil
+}
+
+// decoder is one of its own for each command. The library's pool keeps a decoder's buffer, which grows by a
+// megabyte at each text that claims to be longer than the data: a few thousand such texts took gigabytes.
+func decoder(data []byte) *msgpack.Decoder {
+	dec := msgpack.NewDecoder(bytes.NewReader(data))
+	dec.UsePreallocateValues(true)
+	return dec
 }
 
 // peekID reads no more of an encoded command than its ID, which stands first.
 // Raft hands out copies of what was proposed, so this is how a member finds its own again
 // without decoding whole objects.
 func peekID(data []byte) (id sqlstore.CommandID, ok bool) {
-	dec := msgpack.GetDecoder()
-	defer msgpack.PutDecoder(dec)
-	dec.Reset(bytes.NewReader(data))
+	dec := decoder(data)
 	if n, err := dec.DecodeMapLen(); err != nil || n < 1 {
 		return id, false
 	}

@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,6 +43,29 @@ func TestACommandSurvivesTheLog(t *testing.T) {
 	}
 	if id, ok := peekID(data); !ok || id != full().ID {
 		t.Errorf("peekID gives %v, %v", id, ok)
+	}
+}
+
+// What claims to be longer than it is costs its refusal, and nothing that lasts.
+func TestDamagedCommandsLeaveNoMemory(t *testing.T) {
+	damaged := []byte("\x87\xdb\xff\x7f\xff\xff") // a map of seven, the first name of four gigabytes
+	inUse := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse
+	}
+	before := inUse()
+	for range 100 {
+		if _, err := Decode(damaged); err == nil {
+			t.Fatal("it was read")
+		}
+		if _, ok := peekID(damaged); ok {
+			t.Fatal("it has an ID")
+		}
+	}
+	if after := inUse(); after > before+16<<20 {
+		t.Errorf("%d MB of heap are kept", (after-before)>>20)
 	}
 }
 
