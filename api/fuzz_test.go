@@ -141,7 +141,7 @@ func FuzzPatches(f *testing.F) {
 		"application/json-patch+json", "application/merge-patch+json", strategic, "application/apply-patch+yaml",
 	}
 	for i, bodies := range [][]string{
-		{`[{"op":"add","path":"/metadata/labels/x","value":"y"}]`, `[{"op":"copy","from":"/spec","path":"/spec/template"}]`, `[{"op":"test","path":"/spec/replicas","value":2},{"op":"remove","path":"/spec/template/spec/containers/0"},{"op":"move","from":"/spec","path":"/metadata/-"}]`},
+		{`[{"op":"add","path":"/metadata/labels/x","value":"y"}]`, `[{"op":"copy","from":"/spec","path":"/spec/template"}]`, `[{"op":"test","path":""}]`, `[{"op":"test","path":"/spec/replicas","value":2},{"op":"remove","path":"/spec/template/spec/containers/0"},{"op":"move","from":"/spec","path":"/metadata/-"}]`},
 		{`{"spec":{"replicas":null,"template":{"spec":{"containers":[]}}}}`, `{"metadata":{"name":"other"}}`, `{"spec":{"replicas":1e400}}`},
 		{`{"spec":{"template":{"spec":{"containers":[{"name":"c","$patch":"delete"}]}}}}`, `{"$retainKeys":["a"],"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}}`,
 			`{"spec":{"template":{"spec":{"$setElementOrder/containers":[{"name":"c"}],"containers":[{"name":"d","image":"x"}]}}}}`, `{"metadata":{"$deleteFromPrimitiveList/finalizers":["x"]}}`},

@@ -230,11 +230,20 @@ func (p *patcher) jsonPatch(text []byte) ([]byte, []error, error) {
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
 	}
-	text, err = patch.Apply(text)
-	if err != nil {
+	if text, err = applyOperations(patch, text); err != nil {
 		return nil, nil, unprocessable(err)
 	}
 	return text, strictErrs, nil
+}
+
+// applyOperations applies a JSON patch. The library panics at a test of the whole document that names no value.
+func applyOperations(patch jsonpatch.Patch, text []byte) (out []byte, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("an operation lacks what it needs: %v", fault)
+		}
+	}()
+	return patch.Apply(text)
 }
 
 // unprocessable is the 422 of a patch that does not fit the object.
