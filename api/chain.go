@@ -41,7 +41,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		h.Del("Cache-Control")
 		text := fmt.Sprintf("Internal Server Error: %q: failed to create RequestInfo: %v", req.RequestURI, err)
-		http.Error(w, strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text), http.StatusInternalServerError)
+		http.Error(w, kinds.EscapeHTML.Replace(text), http.StatusInternalServerError)
 		return
 	}
 	long := longRunning(info)

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// What a user typed comes back in the message; without these a browser could take it for HTML.
-var escapeHTML = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
+// EscapeHTML keeps a browser from taking for HTML what a user typed and a message gives back.
+var EscapeHTML = strings.NewReplacer(`&`, "&amp;", `<`, "&lt;", `>`, "&gt;")
 
 // Forbidden says who may not do what, in upstream's words, and the authorizer's reason if it gave one.
 func Forbidden(a authorizer.Attributes, reason string) *apierrors.StatusError {
-	text := escapeHTML.Replace(forbiddenText(a))
+	text := EscapeHTML.Replace(forbiddenText(a))
 	if reason != "" {
 		text += ": " + reason
 	}
