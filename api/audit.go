@@ -9,6 +9,7 @@ import (
 	"time"
 
 	authnv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -44,25 +45,25 @@ type trail struct {
 	notes *audit.AuditContext // annotations that others made, by the request's context
 	long  bool
 
-	request    *bytes.Buffer // what was read of the body
-	response   bytes.Buffer  // the answer, as far as it is told
-	answer     bool          // collect it
-	plainLimit int           // how much of it
-	body       func()        // turns request into the event's fields
+	request     *bytes.Buffer // what was read of a body that is told as it was sent
+	requestType string        // its Content-Type
+	response    bytes.Buffer  // the answer, as far as it is told
+	answer      bool          // collect it
+	plainLimit  int           // how much of it
 }
 
 const maxUserAgent = 1024
 
-// begin starts the trail of a request whose sender is known.
-func (a *Audit) begin(w http.ResponseWriter, req *http.Request, attrs authorizer.AttributesRecord, long bool) *trail {
+// begin starts the trail of a request whose sender is known. The request goes on as it is returned.
+func (a *Audit) begin(w http.ResponseWriter, req *http.Request, attrs authorizer.AttributesRecord, long bool) (*trail, *http.Request) {
 	t := a.start(w, req, attrs)
 	if t == nil {
-		return nil
+		return nil, req
 	}
 	t.long = long
-	t.collect(req)
+	req = t.collect(req)
 	t.emit(auditv1.StageRequestReceived)
-	return t
+	return t, req
 }
 
 // start makes the event; nil when the policy does not want it.
@@ -119,17 +120,25 @@ func (a *Audit) unknown(w http.ResponseWriter, req *http.Request, attrs authoriz
 	t.event.ResponseStatus = &metav1.Status{
 		Status: metav1.StatusFailure, Message: "Unauthorized", Reason: metav1.StatusReasonUnauthorized, Code: http.StatusUnauthorized,
 	}
+	if t.event.Level == auditv1.LevelRequestResponse {
+		answer := apierrors.NewUnauthorized("Unauthorized").Status()
+		answer.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		t.addObject(&t.event.ResponseObject, &answer)
+	}
 	t.emit(auditv1.StageResponseStarted)
 	return nil
 }
 
-// impersonated notes as whom the request is made.
-func (t *trail) impersonated(sender, as user.Info) {
-	if t == nil || sender == nil || as == sender {
+// impersonated notes as whom the request is made, and by which of the narrower rights.
+func (t *trail) impersonated(as user.Info, constraint string) {
+	if t == nil {
 		return
 	}
 	u := auditUser(as)
 	t.event.ImpersonatedUser = &u
+	if constraint != "" {
+		t.event.AuthenticationMetadata = &auditv1.AuthenticationMetadata{ImpersonationConstraint: constraint}
+	}
 }
 
 // decided notes what the authorizer said.
@@ -166,7 +175,9 @@ func (t *trail) started(code int) {
 	}
 	if t.long {
 		t.answer = t.answer && code >= http.StatusBadRequest
-		t.emit(auditv1.StageResponseStarted)
+		if !t.answer { // else the stage waits until the Status is known
+			t.emit(auditv1.StageResponseStarted)
+		}
 	}
 }
 
@@ -175,7 +186,7 @@ func (t *trail) end(p any) {
 	if t == nil {
 		return
 	}
-	t.describeRequest()
+	t.describeBody()
 	if p != nil && p != http.ErrAbortHandler {
 		t.event.ResponseStatus = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
 			Code: http.StatusInternalServerError, Message: fmt.Sprintf("APIServer panic'd: %v", p)}
@@ -186,6 +197,9 @@ func (t *trail) end(p any) {
 		t.event.ResponseStatus = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
 	}
 	t.describeResponse()
+	if t.long && t.answer {
+		t.emit(auditv1.StageResponseStarted)
+	}
 	t.emit(auditv1.StageResponseComplete)
 }
 

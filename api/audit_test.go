@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,6 +50,9 @@ func TestAuditTellsWhatThePolicyWants(t *testing.T) {
 	s.Do("GET", "/api/v1/namespaces/default/pods/none", "")
 	s.Do("GET", "/api/v1/namespaces/default/pods?watch=1&timeoutSeconds=1", "")
 	s.Do("GET", "/boom", "")
+	if err := s.Shutdown(t.Context()); err != nil { // every event is told
+		t.Fatal(err)
+	}
 	audit.Close()
 
 	var got []string
@@ -91,5 +95,50 @@ func TestAuditTellsWhatThePolicyWants(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// What the log tells of a request is what the server read: protobuf and YAML as JSON, with the defaults of the kind, in the
+// version of the URL. A patch is told as it was sent, and a body that could not be read is not told.
+func TestAuditTellsObjectsAsTheyWereRead(t *testing.T) {
+	p, err := policy.LoadPolicyFromBytes([]byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Request}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out memory
+	audit := &api.Audit{Policy: policy.NewPolicyRuleEvaluator(p), Sink: api.NewAuditLog(&out, slog.New(slog.DiscardHandler))}
+	s := apitest.Start(t, core.Resources(), func(c *api.Config) { c.Audit = audit })
+	requests := []struct{ verb, path, contentType, body, want string }{
+		{"POST", "/api/v1/namespaces/default/secrets", "application/yaml", "metadata: {name: s}\ndata: {a: Yg==}\n",
+			`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":{"a":"Yg=="},"type":"Opaque"}`},
+		{"POST", configmaps, "application/json", `{"metadata":{"name":"c"}`, ""},
+		{"POST", configmaps, "application/json", `{"metadata":{"name":"BAD"}}`, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"BAD"}}`},
+		{"PATCH", "/api/v1/namespaces/default/secrets/s", "application/merge-patch+json", `{"data": {"a": null}}`, `{"data":{"a":null}}`},
+		{"DELETE", "/api/v1/namespaces/default/secrets/s", "application/json", `{"gracePeriodSeconds":0}`,
+			`{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/__internal","gracePeriodSeconds":0}`},
+		{"DELETE", "/api/v1/namespaces/default/secrets/s", "", "", ""},
+	}
+	for i, r := range requests {
+		s.Do(r.verb, r.path, r.body, "Content-Type", r.contentType, "Audit-Id", strconv.Itoa(i))
+	}
+	if err := s.Shutdown(t.Context()); err != nil { // every event is told
+		t.Fatal(err)
+	}
+	audit.Close()
+	told := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		var e auditv1.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		told[string(e.AuditID)] = ""
+		if e.RequestObject != nil {
+			told[string(e.AuditID)] = string(e.RequestObject.Raw)
+		}
+	}
+	for i, r := range requests {
+		if got, ok := told[strconv.Itoa(i)]; !ok || got != r.want {
+			t.Errorf("%s %s with %s is told as\n%s, want\n%s", r.verb, r.path, r.body, got, r.want)
+		}
 	}
 }

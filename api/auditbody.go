@@ -17,6 +17,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"kuberow/api/rest"
 	"kuberow/api/wire"
 )
 
@@ -27,28 +28,44 @@ import (
 const maxAudited = 3<<20 + 1
 
 // collect prepares for the bodies that the policy's level wants, and for those that say which object is meant.
-func (t *trail) collect(req *http.Request) {
-	if t.event.ObjectRef == nil || t.long {
-		return
+// A patch is told as it was sent, an object as the handler read it.
+func (t *trail) collect(req *http.Request) *http.Request {
+	if t.long {
+		return req
+	}
+	if t.event.ObjectRef == nil { // discovery is told, what is no object of the API is not
+		t.answer = t.event.Level == auditv1.LevelRequestResponse && strings.HasPrefix(req.URL.Path, "/api")
+		if t.answer {
+			req.Header.Del("Accept-Encoding")
+		}
+		return req
 	}
 	switch req.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		if req.Body != nil {
-			t.request = &bytes.Buffer{}
-			req.Body = teeBody{io.TeeReader(req.Body, limitedBuffer{t.request}), req.Body}
-			contentType := req.Header.Get("Content-Type")
-			patch := req.Method == http.MethodPatch
-			t.body = func() { t.fillRequest(contentType, patch) }
-		}
+	case http.MethodPost, http.MethodPut:
 		// A Status says more than its code.
-		t.answer = req.Method == http.MethodDelete || slices.Contains([]string{"binding", "eviction"}, t.event.ObjectRef.Subresource)
+		t.answer = slices.Contains([]string{"binding", "eviction"}, t.event.ObjectRef.Subresource)
+		req = req.WithContext(rest.WithDecoded(req.Context(), t.decoded))
+	case http.MethodDelete:
+		t.answer = true
+		req = req.WithContext(rest.WithDecoded(req.Context(), t.decoded))
+	case http.MethodPatch:
+		if req.Body != nil && t.tells() {
+			t.request, t.requestType = &bytes.Buffer{}, req.Header.Get("Content-Type")
+			req.Body = teeBody{io.TeeReader(req.Body, limitedBuffer{t.request}), req.Body}
+		}
 	}
-	if t.rule.Level == "RequestResponse" {
+	if t.event.Level == auditv1.LevelRequestResponse {
 		t.answer = true
 	}
 	if t.answer || req.Method != http.MethodGet {
 		req.Header.Del("Accept-Encoding") // what is told must be readable
 	}
+	return req
+}
+
+// tells says whether the policy wants the request's object.
+func (t *trail) tells() bool {
+	return t.event.Level == auditv1.LevelRequest || t.event.Level == auditv1.LevelRequestResponse
 }
 
 type teeBody struct {
@@ -74,29 +91,38 @@ func (t *trail) answered(b []byte) {
 	}
 }
 
-// describeRequest fills in what the body says.
-func (t *trail) describeRequest() {
-	if t.body != nil && t.request.Len() > 0 {
-		t.body()
+// decoded notes the object that a create or an update was read as.
+func (t *trail) decoded(obj runtime.Object) {
+	if m, err := meta.Accessor(obj); err == nil {
+		ref := t.event.ObjectRef
+		ref.Name, ref.Namespace = first(ref.Name, m.GetName()), first(ref.Namespace, m.GetNamespace())
+		ref.UID, ref.ResourceVersion = m.GetUID(), m.GetResourceVersion()
+	}
+	if t.tells() {
+		t.addObject(&t.event.RequestObject, obj)
 	}
 }
 
-func (t *trail) fillRequest(contentType string, patch bool) {
-	text := t.json(t.request.Bytes(), contentType)
-	if text == nil {
+// describeBody notes a body that is told as it was sent.
+func (t *trail) describeBody() {
+	if t.request == nil || t.request.Len() == 0 {
 		return
 	}
-	if !patch {
-		var m metav1.PartialObjectMetadata
-		if json.Unmarshal(text, &m) == nil && m.Kind != "DeleteOptions" {
-			ref := t.event.ObjectRef
-			ref.Name, ref.Namespace = first(ref.Name, m.Name), first(ref.Namespace, m.Namespace)
-			ref.UID, ref.ResourceVersion = m.UID, m.ResourceVersion
-		}
+	if text := t.json(t.request.Bytes(), t.requestType); text != nil {
+		t.event.RequestObject = t.unknown(text)
 	}
-	if t.event.Level == auditv1.LevelRequest || t.event.Level == auditv1.LevelRequestResponse {
-		t.event.RequestObject = &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
+}
+
+// addObject tells an object in a field of the event.
+func (t *trail) addObject(into **runtime.Unknown, obj runtime.Object) {
+	if text, err := json.Marshal(obj); err == nil && string(text) != "null" {
+		*into = t.unknown(text)
 	}
+}
+
+// unknown is JSON as it stands in an event.
+func (t *trail) unknown(text []byte) *runtime.Unknown {
+	return &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
 }
 
 func first(a, b string) string {
@@ -112,16 +138,17 @@ func (t *trail) describeResponse() {
 		return
 	}
 	text := t.json(t.response.Bytes(), "")
-	if text == nil {
+	var what metav1.TypeMeta
+	if text == nil || json.Unmarshal(text, &what) != nil || what.Kind == "" {
 		return
 	}
 	var s metav1.Status
-	if json.Unmarshal(text, &s) == nil && s.Kind == "Status" && s.APIVersion == "v1" {
+	if what.Kind == "Status" && what.APIVersion == "v1" && json.Unmarshal(text, &s) == nil {
 		code := t.event.ResponseStatus.Code
 		t.event.ResponseStatus = &metav1.Status{ListMeta: s.ListMeta, Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details, Code: code}
 	}
 	if t.event.Level == auditv1.LevelRequestResponse {
-		t.event.ResponseObject = &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
+		t.event.ResponseObject = t.unknown(text)
 	}
 }
 

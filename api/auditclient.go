@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -117,15 +116,10 @@ func (c auditedClient) tell(verb string, start time.Time, w *kinds.Write, obj ru
 
 // addObjects tells the objects that the level wants.
 func (t *trail) addObjects(sent, stored runtime.Object, err error) {
-	add := func(into **runtime.Unknown, obj runtime.Object) {
-		if text, encodeErr := json.Marshal(obj); encodeErr == nil && string(text) != "null" {
-			*into = &runtime.Unknown{Raw: t.withoutManaged(text), ContentType: runtime.ContentTypeJSON}
-		}
-	}
-	if t.event.Level == auditv1.LevelRequest || t.event.Level == auditv1.LevelRequestResponse {
-		add(&t.event.RequestObject, sent)
+	if t.tells() {
+		t.addObject(&t.event.RequestObject, sent)
 	}
 	if t.event.Level == auditv1.LevelRequestResponse && err == nil {
-		add(&t.event.ResponseObject, stored)
+		t.addObject(&t.event.ResponseObject, stored)
 	}
 }

@@ -77,12 +77,11 @@ func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, l
 		return
 	}
 	a := attributes(u, req, info)
-	w.trail = s.Audit.begin(w, req, a, long)
-	if req, u, err = s.impersonate(req, &a); err != nil {
+	w.trail, req = s.Audit.begin(w, req, a, long)
+	if req, err = s.impersonate(w, req, &a); err != nil {
 		s.refuse(w, req, refusal{err})
 		return
 	}
-	w.trail.impersonated(u, a.User)
 	if !long {
 		leave, ok := s.inflight.enter(a.User, info)
 		if !ok {
@@ -126,19 +125,19 @@ func auditID(req *http.Request) string {
 	return uuid.NewString()
 }
 
-// impersonate finds out as whom the request is made: a.User becomes that user. sender is who really asks.
-func (s *Server) impersonate(req *http.Request, a *authorizer.AttributesRecord) (as *http.Request, sender user.Info, err error) {
-	sender = a.User
+// impersonate finds out as whom the request is made: a.User becomes that user.
+func (s *Server) impersonate(w *writer, req *http.Request, a *authorizer.AttributesRecord) (as *http.Request, err error) {
 	if s.Impersonate != nil {
-		other, err := s.Impersonate(req.Context(), s.Authorizer, req.Header, *a)
+		other, constraint, err := s.Impersonate(req.Context(), s.Authorizer, req.Header, *a)
 		if err != nil {
-			return req, sender, err
+			return req, err
 		}
 		if other != nil {
 			a.User = other
+			w.trail.impersonated(other, constraint)
 		}
 	}
-	return req.WithContext(request.WithUser(req.Context(), a.User)), sender, nil
+	return req.WithContext(request.WithUser(req.Context(), a.User)), nil
 }
 
 func (s *Server) authenticate(req *http.Request) (user.Info, error) {

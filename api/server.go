@@ -42,7 +42,8 @@ type Config struct {
 	Authenticator authenticator.Request
 	Authorizer    authorizer.UnconditionalAuthorizer
 	// Impersonate gives the user that the request's headers ask for, nil when they ask for none.
-	Impersonate func(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (user.Info, error)
+	// constraint names the narrower right that allowed it, "" for the verb impersonate.
+	Impersonate func(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (as user.Info, constraint string, err error)
 
 	Clock  func() time.Time   // time.Now when nil
 	Random func(n int) string // suffixes of generated names; crypto/rand when nil

@@ -216,7 +216,7 @@ func TestImpersonation(t *testing.T) {
 		{"group alone", http.Header{"Impersonate-Group": {"g"}}, nil,
 			`requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"g"}, Extra:map[string][]string(nil)} without impersonating a user name`},
 	} {
-		u, err := NewImpersonator().Impersonate(t.Context(), c.may, c.headers, request)
+		u, _, err := NewImpersonator().Impersonate(t.Context(), c.may, c.headers, request)
 		got := "<nil>"
 		if err != nil {
 			got = err.Error()

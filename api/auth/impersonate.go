@@ -42,11 +42,12 @@ func NewImpersonator() *Impersonator { return &Impersonator{last: lru.New(rememb
 
 // Impersonate gives the user that the request's headers ask for, when the
 // sender of the request (in a) may act as him: nil when there are no such
-// headers, which are removed from header otherwise. The error is one to answer with.
-func (i *Impersonator) Impersonate(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (user.Info, error) {
+// headers, which are removed from header otherwise. constraint is the verb on the identity when one of the
+// narrower rights was used, as the audit log tells it. The error is one to answer with.
+func (i *Impersonator) Impersonate(ctx context.Context, z authorizer.UnconditionalAuthorizer, header http.Header, a authorizer.AttributesRecord) (as user.Info, constraint string, err error) {
 	wanted, err := wantedUser(header)
 	if wanted == nil || err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	modes := impersonationModes(wanted, a.User)
 	if last, ok := i.last.Get(a.User.GetName()); ok {
@@ -59,13 +60,13 @@ func (i *Impersonator) Impersonate(ctx context.Context, z authorizer.Uncondition
 		u, err := m.check(ctx, z, wanted, a)
 		if err == nil {
 			i.last.Add(a.User.GetName(), m)
-			return u, nil
+			return u, m.constraint(), nil
 		}
 		if first == nil {
 			first = err
 		}
 	}
-	return nil, first
+	return nil, "", first
 }
 
 // wantedUser reads and removes the headers.
@@ -109,6 +110,13 @@ func wantedUser(header http.Header) (*user.DefaultInfo, error) {
 // impersonationMode is one way to be allowed; name is "" for the old one.
 type impersonationMode struct{ name string }
 
+func (m impersonationMode) constraint() string {
+	if m.name == "" {
+		return ""
+	}
+	return "impersonate:" + m.name
+}
+
 func impersonationModes(want *user.DefaultInfo, sender user.Info) []impersonationMode {
 	onlyName := want.UID == "" && len(want.Groups) == 0 && len(want.Extra) == 0
 	node, isNode := nodeOf(want.Name)
@@ -138,7 +146,7 @@ func nodeOf(name string) (string, bool) {
 func (m impersonationMode) check(ctx context.Context, z authorizer.UnconditionalAuthorizer, want *user.DefaultInfo, a authorizer.AttributesRecord) (user.Info, error) {
 	verb, identityGroup := "impersonate", ""
 	if m.name != "" {
-		verb, identityGroup = "impersonate:"+m.name, authenticationv1.GroupName
+		verb, identityGroup = m.constraint(), authenticationv1.GroupName
 		on := a
 		on.Verb = "impersonate-on:" + m.name + ":" + a.Verb
 		if err := permit(ctx, z, on); err != nil {

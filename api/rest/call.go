@@ -358,7 +358,11 @@ func (c *call) decode(body []byte, mediaType, fieldValidation string) (runtime.O
 		}
 		c.warnStrict(errs)
 	}
-	return c.toHub(obj)
+	hub, err := c.toHub(obj)
+	if err != nil {
+		return nil, err
+	}
+	return hub, c.tellDecoded(hub, c.completeHub)
 }
 
 // warnStrict turns what strict decoding complained about into warnings.

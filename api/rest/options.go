@@ -97,6 +97,9 @@ func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
 		if o, err = decodeDeleteOptions(body, mediaType); err != nil {
 			return nil, err
 		}
+		if err := c.tellDecoded(o, completeDelete); err != nil {
+			return nil, err
+		}
 	} else if err := decodeQuery(c.req.URL.Query(), o); err != nil {
 		return nil, err
 	}

@@ -110,5 +110,5 @@ func (c *call) decodeSub(body []byte, mediaType, fieldValidation string) (runtim
 		}
 		c.warnStrict(errs)
 	}
-	return obj, nil
+	return obj, c.tellDecoded(obj, c.completePart)
 }

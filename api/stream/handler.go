@@ -75,10 +75,25 @@ func (h *Handler) placed(r *http.Request, info *request.RequestInfo, container s
 	if container, err = chooseContainer(pod, container); err != nil {
 		return nil, "", err
 	}
+	return pod, container, h.onNode(r, pod)
+}
+
+// onNode makes sure that the pod's node can be asked.
+func (h *Handler) onNode(r *http.Request, pod *corev1.Pod) error {
 	if pod.Spec.NodeName == "" {
-		return nil, "", apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
+		return apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
 	}
-	return pod, container, nil
+	obj, err := h.Reader.Get(r.Context(), schema.GroupResource{Resource: "nodes"}, "", pod.Spec.NodeName)
+	if apierrors.IsNotFound(err) { // upstream names the request's resource
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, pod.Spec.NodeName)
+	}
+	if err != nil {
+		return err
+	}
+	if known := obj.(*corev1.Node).Status.Addresses; len(known) == 0 {
+		return fmt.Errorf("no preferred addresses found; known addresses: %v", known)
+	}
+	return nil
 }
 
 // chooseContainer gives the container that was named, or the only one.

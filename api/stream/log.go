@@ -36,6 +36,9 @@ func (h *Handler) log(w http.ResponseWriter, r *http.Request, info *request.Requ
 		w.WriteHeader(http.StatusNoContent) // there is nothing, and nowhere to ask for more
 		return nil
 	}
+	if err := h.onNode(r, pod); err != nil {
+		return err
+	}
 	if err := h.Nodes.Logs(r.Context(), pod, options, out); err != nil && !out.started {
 		return err
 	}

@@ -30,8 +30,8 @@ func (h *Handler) portForward(w http.ResponseWriter, r *http.Request, info *requ
 	if err != nil {
 		return err
 	}
-	if pod.Spec.NodeName == "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
+	if err := h.onNode(r, pod); err != nil {
+		return err
 	}
 	forward := &forwarder{nodes: h.Nodes, pod: pod}
 	if wsstream.IsWebSocketRequestWithTunnelingProtocol(r) {
