@@ -140,13 +140,16 @@ type Subresource struct {
 	Create  CreateFunc
 	Default func(in runtime.Object)
 
+	// NoTable marks a status that upstream does not print.
+	NoTable bool
+
 	// Connect marks log, exec, attach, portforward and proxy: api/stream serves them.
 	Connect bool
 }
 
 // HasTable tells whether the subresource is also shown as a Table: the status, which is the whole
-// object, and a Scale. The paths that change some other part of an object are not.
-func (s *Subresource) HasTable() bool { return s.Name == "status" || s.Scale != nil }
+// object, but for a few kinds, and a Scale. The paths that change some other part of an object are not.
+func (s *Subresource) HasTable() bool { return s.Name == "status" && !s.NoTable || s.Scale != nil }
 
 // CreateFunc serves a POST whose body is not stored as such.
 type CreateFunc func(r *Context, in runtime.Object) (runtime.Object, error)

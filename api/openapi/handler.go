@@ -161,7 +161,7 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request, d dialect, p p
 		header.Set("Cache-Control", "public, immutable")
 		header.Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 	}
-	if req.Header.Get("If-None-Match") == header.Get("Etag") {
+	if known := req.Header.Get("If-None-Match"); known == header.Get("Etag") || known == "*" {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

@@ -175,7 +175,7 @@ func (f *framer) tableFrame(event string, shown *sqlstore.KV, cells []any) ([]by
 	if err != nil {
 		return nil, err
 	}
-	b := append(eventHead(event, 512), head...)
+	b := append(append(eventHead(event, 512), head...), '[')
 	if shown.Value != nil {
 		if b, err = f.table.appendRow(b, cells, shown); err != nil {
 			return nil, err

@@ -163,12 +163,13 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	if err := decodeQuery(c.req.URL.Query(), o); err != nil {
 		return nil, err
 	}
-	if c.info.Verb == "watch" {
-		o.Watch = true
-	}
 	internalversion.SetListOptionsDefaults(o, true)
 	if err := invalidOptions("ListOptions", listvalidation.ValidateListOptions(o, true)); err != nil {
 		return nil, err
+	}
+	if c.info.Verb == "watch" && !o.Watch { // on an old watch path the options are those of a list until here
+		o.Watch = true
+		internalversion.SetListOptionsDefaults(o, true)
 	}
 	if o.FieldSelector != nil {
 		transformed, err := o.FieldSelector.Transform(c.fieldLabel)

@@ -126,6 +126,41 @@ func TestRepresentations(t *testing.T) {
 	want(t, s, 406, "GET", configmaps, "", "Accept", "text/html")
 }
 
+func TestEmptyTables(t *testing.T) {
+	s := start(t)
+	const none = "?labelSelector=no%3Dsuch"
+	for path, rows := range map[string]string{
+		configmaps: "[]", "/api/v1/namespaces/default/pods": "[]",
+		"/api/v1/limitranges": "null",
+	} {
+		code, text := s.Do("GET", path+none, "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		if code != 200 || !strings.HasSuffix(text, `"rows":`+rows+"}\n") {
+			t.Errorf("%s: %d, want rows %s: ...%s", path, code, rows, text[max(0, len(text)-40):])
+		}
+	}
+}
+
+func TestWhatIsAccepted(t *testing.T) {
+	s := start(t)
+	const pods, table = "/api/v1/namespaces/default/pods", "application/json;as=Table;v=v1;g=meta.k8s.io"
+	for _, c := range []struct {
+		path, accept string
+		code         int
+		message      string
+	}{
+		{pods + "/none/log", "application/json, */*", 503, "no connection to nodes"},
+		{pods + "/none/log", "image/png", 406, "Available representations: text/plain, application/json, "},
+		{pods + "/none/log", "text/plain", 406, "only the following media types are accepted"},
+		{pods + "/none/status", table, 404, "not found"},
+		{configmaps + "?watch=1&fieldSelector=metadata.name%3Da", "image/png", 406, "application/json;stream=watch"},
+		{"/api/v1/watch/namespaces/default/configmaps?sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "*/*", 422, "sendInitialEvents is forbidden"},
+	} {
+		if got := want(t, s, c.code, "GET", c.path, "", "Accept", c.accept).text("message"); !strings.Contains(got, c.message) {
+			t.Errorf("%s as %s: %q, want %q in it", c.path, c.accept, got, c.message)
+		}
+	}
+}
+
 // watch opens a watch and gives a function that reads its next event.
 func watch(t *testing.T, s *apitest.Server, query string, headers ...string) (next func() (kind string, o object)) {
 	t.Helper()

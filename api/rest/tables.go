@@ -68,14 +68,21 @@ func (t *tableWriter) definitions() (defs []metav1.TableColumnDefinition) {
 	return defs
 }
 
-// head is the Table up to its first row.
+// head is the Table up to its rows.
 func (t *tableWriter) head(m metav1.ListMeta, columns []byte) ([]byte, error) {
 	list, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode list metadata: %w", err)
 	}
-	return fmt.Appendf(nil, `{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":[`,
+	return fmt.Appendf(nil, `{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":%s,"columnDefinitions":%s,"rows":`,
 		t.version, list, columns), nil
+}
+
+// nullRows tells whether a table without rows has null rather than an empty list of them: so it is where
+// upstream collects rows one by one, in the tables that also say when an object was created instead of its age.
+func (t *tableWriter) nullRows() bool {
+	created := func(c metav1.TableColumnDefinition) bool { return c.Name == "Created At" }
+	return !t.res.Custom && slices.ContainsFunc(t.definitions(), created)
 }
 
 // cells renders the rows; inList marks names as a list does.
@@ -233,7 +240,7 @@ func (c *call) answerTable(code int, m metav1.ListMeta, rows []sqlstore.KV, inLi
 	if b, err = t.appendRows(c.Ctx, b, rows, inList); err != nil {
 		return err
 	}
-	return wire.WriteJSON(c.w, c.req, code, c.out, append(b, "]}\n"...))
+	return wire.WriteJSON(c.w, c.req, code, c.out, append(b, "}\n"...))
 }
 
 func (t *tableWriter) appendRows(ctx context.Context, b []byte, rows []sqlstore.KV, inList bool) ([]byte, error) {
@@ -244,6 +251,10 @@ func (t *tableWriter) appendRows(ctx context.Context, b []byte, rows []sqlstore.
 	if inList {
 		t.sort(rows, cells)
 	}
+	if len(rows) == 0 && t.nullRows() {
+		return append(b, "null"...), nil
+	}
+	b = append(b, '[')
 	for i := range rows {
 		if i > 0 {
 			b = append(b, ',')
@@ -252,7 +263,7 @@ func (t *tableWriter) appendRows(ctx context.Context, b []byte, rows []sqlstore.
 			return b, err
 		}
 	}
-	return b, nil
+	return append(b, ']'), nil
 }
 
 // sort orders a list's rows as the table wants them; most want the order of the keys.

@@ -292,6 +292,9 @@ func (c *call) serveUpdate() error {
 	if err := c.checkName(m); err != nil {
 		return err
 	}
+	if err := usableName(c.info); err != nil {
+		return err
+	}
 	c.dedupeOwners(m, false)
 	c.defaults(obj)
 	res, created, err := c.update(func(*row) (runtime.Object, bool, error) {

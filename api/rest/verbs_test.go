@@ -319,3 +319,25 @@ func TestScale(t *testing.T) {
 	}
 	want(t, s, 422, "PATCH", path+"/d/scale", `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
 }
+
+func TestNamesThatAreNoPartOfAKey(t *testing.T) {
+	s := start(t)
+	const deployments = "/apis/apps/v1/namespaces/default/deployments"
+	for _, c := range []struct {
+		method, path, body string
+		code               int
+		message            string
+	}{
+		{"GET", configmaps + "/a%25b", "", 400, `Name parameter invalid: "a%b": may not contain '%'`},
+		{"GET", deployments + "/../status", "", 400, `Name parameter invalid: "..": may not be '..'`},
+		{"GET", deployments + "/./scale", "", 400, `Name parameter invalid: ".": may not be '.'`},
+		{"DELETE", configmaps + "/..", "", 400, "may not be '..'"},
+		{"PUT", configmaps + "/a%25b", configMap("a%b", "", ""), 400, "may not contain '%'"},
+		{"PUT", configmaps + "/a%25b", configMap("b", "", ""), 400, "does not match the name on the URL"},
+		{"GET", "/api/v1/namespaces/default/bindings?fieldSelector=metadata.name%3Da", "", 405, "does not allow this method"},
+	} {
+		if got := want(t, s, c.code, c.method, c.path, c.body).text("message"); !strings.Contains(got, c.message) {
+			t.Errorf("%s %s: %q, want %q in it", c.method, c.path, got, c.message)
+		}
+	}
+}

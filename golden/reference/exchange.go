@@ -26,6 +26,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 type exchange struct {
@@ -126,6 +128,11 @@ func (s *server) send(x exchange) (answer, error) {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return answer{}, fmt.Errorf("read answer to %s: %w", x.ID, err)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/yaml") {
+		if asJSON, err := yaml.YAMLToJSON(raw); err == nil {
+			raw = asJSON
+		}
 	}
 	out.body = parse(raw)
 	s.remember(x.ID, out.body)

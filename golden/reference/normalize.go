@@ -30,6 +30,7 @@ var (
 	reToken     = regexp.MustCompile(`^eyJ[\w-]+\.([\w-]+)\.[\w-]+$`)
 	reNumber    = regexp.MustCompile(`\b\d{10}\b`)
 	reCurrent   = regexp.MustCompile(`(current: )\d+`)
+	reDamaged   = regexp.MustCompile(`^(strconv\.ParseUint: parsing ")\d+`) // a resourceVersion that mutate appended to
 )
 
 func normalize(v any, key string) any {
@@ -94,6 +95,7 @@ func normalizeText(v, key string) string {
 	v = reHash.ReplaceAllString(v, "hash=<hash>")
 	v = reTooOld.ReplaceAllString(v, "$1<rv>")
 	v = reScheme.ReplaceAllString(v, "in scheme <name>")
+	v = reDamaged.ReplaceAllString(v, "$1<rv>")
 	return reCurrent.ReplaceAllString(v, "$1<rv>")
 }
 

@@ -66,7 +66,7 @@ func definitions() *kinds.Resource {
 		Prefix:             "/registry/apiextensions.k8s.io/customresourcedefinitions",
 		StorageVersionHash: "jfWCUB31mvA=", // of v1beta1, in which upstream stores it
 		Strategy:           main.Strategy(),
-		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		Subresources:       []*kinds.Subresource{common.UnprintedStatus(gvk, status.Strategy())},
 	}
 }
 

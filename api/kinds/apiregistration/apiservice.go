@@ -47,7 +47,7 @@ func Resources() []*kinds.Resource {
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/apiregistration.k8s.io/apiservices", StorageVersionHash: "InPBPD7+PqM=",
 		KeepsEmpties: true,
 		Strategy:     strategy.Strategy(),
-		Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
+		Subresources: []*kinds.Subresource{common.UnprintedStatus(v.GVK, status.Strategy())},
 	}}
 }
 

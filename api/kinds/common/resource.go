@@ -22,6 +22,13 @@ func Status(gvk schema.GroupVersionKind, strategy *kinds.Strategy) *kinds.Subres
 	return &kinds.Subresource{Name: "status", GVK: gvk, Verbs: StatusVerbs(), Strategy: strategy}
 }
 
+// UnprintedStatus is the status subresource of one of the kinds whose status is shown as no Table.
+func UnprintedStatus(gvk schema.GroupVersionKind, strategy *kinds.Strategy) *kinds.Subresource {
+	s := Status(gvk, strategy)
+	s.NoTable = true
+	return s
+}
+
 // Scale is the scale subresource of a kind.
 func Scale(scale *kinds.Scale) *kinds.Subresource {
 	return &kinds.Subresource{

@@ -67,7 +67,7 @@ func deviceTaintRules() *kinds.Resource {
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/devicetaintrules",
 		StorageVersionHash: "i+85+TcIKpA=", // of v1beta2, in which upstream stores it
 		Strategy:           main.Strategy(),
-		Subresources:       []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		Subresources:       []*kinds.Subresource{common.UnprintedStatus(gvk, status.Strategy())},
 	}
 }
 

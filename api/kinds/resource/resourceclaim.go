@@ -54,7 +54,7 @@ func resourceClaims() *kinds.Resource {
 		Group: gvk.Group, Name: "resourceclaims", Singular: "resourceclaim", Kind: gvk.Kind, ReturnsDeleted: true, Namespaced: true,
 		Verbs: common.Verbs(), Versions: []*kinds.Version{v1}, Hub: v1, Prefix: "/registry/resourceclaims",
 		Strategy:     main.Strategy(),
-		Subresources: []*kinds.Subresource{common.Status(gvk, status.Strategy())},
+		Subresources: []*kinds.Subresource{common.UnprintedStatus(gvk, status.Strategy())},
 	}
 }
 
