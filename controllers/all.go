@@ -42,6 +42,7 @@ func All(o Options) []Controller {
 		Disruption(),
 		Autoscaler(),
 		VolumeBinder(),
+		EphemeralVolume(),
 		ClaimProtection(),
 		VolumeProtection(),
 		ServiceCIDR(),

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -60,10 +61,11 @@ type autoscale struct {
 
 // scaleTarget is what is scaled.
 type scaleTarget struct {
-	obj   runtime.Object
-	gr    schema.GroupResource
-	scale *kinds.Scale
-	size  int32
+	obj      runtime.Object
+	gr       schema.GroupResource
+	scale    *kinds.Scale
+	size     int32
+	selector string
 }
 
 // step does one.
@@ -91,7 +93,7 @@ func (a *autoscale) step() {
 		a.rescale(target, least, "Current number of replicas below Spec.MinReplicas")
 		return
 	default:
-		a.compute(target.size)
+		a.compute(target)
 	}
 	a.store()
 }
@@ -115,7 +117,7 @@ func (a *autoscale) target() (*scaleTarget, error) {
 			if t.obj == nil {
 				return nil, fmt.Errorf("%s %q not found", t.gr, ref.Name)
 			}
-			t.size, _, _, err = sub.Scale.Get(t.obj)
+			t.size, _, t.selector, err = sub.Scale.Get(t.obj)
 			return t, err
 		}
 		return nil, fmt.Errorf("the server could not find the requested resource")
@@ -149,7 +151,16 @@ func (a *autoscale) rescale(t *scaleTarget, size int32, why string) {
 }
 
 // compute fails for every metric: nothing serves them. The first failure is told.
-func (a *autoscale) compute(size int32) {
+func (a *autoscale) compute(t *scaleTarget) {
+	size := t.size
+	if rivals := a.rivals(t); len(rivals) > 1 {
+		why := fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %v)", t.selector, rivals[:2])
+		a.status(size, a.h.Status.DesiredReplicas, nil)
+		a.tell(corev1.EventTypeWarning, "AmbiguousSelector", why)
+		a.condition(autoscalingv2.ScalingActive, corev1.ConditionFalse, "AmbiguousSelector", why)
+		a.tell(corev1.EventTypeWarning, "FailedComputeMetricsReplicas", why)
+		return
+	}
 	a.status(size, a.h.Status.DesiredReplicas, make([]autoscalingv2.MetricStatus, len(a.h.Spec.Metrics)))
 	if len(a.h.Spec.Metrics) == 0 {
 		return
@@ -163,6 +174,28 @@ func (a *autoscale) compute(size int32) {
 	n := len(a.h.Spec.Metrics)
 	a.tell(corev1.EventTypeWarning, "FailedComputeMetricsReplicas",
 		fmt.Sprintf("invalid metrics (%d invalid out of %d), first error is: failed to get %s: %s", n, n, what, why))
+}
+
+// rivals names the autoscalers of the namespace, this one too, whose targets select any of this one's pods.
+func (a *autoscale) rivals(t *scaleTarget) []string {
+	mine, err := labels.Parse(t.selector)
+	if err != nil {
+		return nil
+	}
+	pods := a.v.List(Pods, a.h.Namespace, mine)
+	var names []string
+	for _, h := range typed[*autoscalingv2.HorizontalPodAutoscaler](a.v.List(HorizontalPodAutoscalers, a.h.Namespace, nil)) {
+		other, err := (&autoscale{v: a.v, h: h}).target()
+		if err != nil {
+			continue
+		}
+		if s, err := labels.Parse(other.selector); err == nil && slices.ContainsFunc(pods, func(p runtime.Object) bool {
+			return s.Matches(labels.Set(accessor(p).GetLabels()))
+		}) {
+			names = append(names, h.Namespace+"/"+h.Name)
+		}
+	}
+	return names
 }
 
 // noMetric says in upstream's words that a metric is not served.

@@ -77,3 +77,20 @@ func TestAnAutoscalerScalesThroughTheScaleSubresource(t *testing.T) {
 		t.Errorf("%d pods ready, autoscaler %+v", d.Status.ReadyReplicas, h.Status)
 	}
 }
+
+func TestTwoAutoscalersOfTheSamePodsComputeNothing(t *testing.T) {
+	of := func(name string) *autoscalingv2.HorizontalPodAutoscaler {
+		return &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 5, Metrics: make([]autoscalingv2.MetricSpec, 1),
+				ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}}}
+	}
+	web := deployment("web", 3)
+	p := pod("web-1", nil, controllertest.Now)
+	p.Labels = web.Spec.Selector.MatchLabels
+	v := controllertest.NewView(t, of("a"), of("b"), web, p)
+	why := "pods by selector " + metav1.FormatLabelSelector(web.Spec.Selector) + " are controlled by more than one HPA (e.g. [default/a default/b])"
+	want := []string{"event Warning AmbiguousSelector: " + why, "event Warning FailedComputeMetricsReplicas: " + why, "mutate horizontalpodautoscalers/status a"}
+	if got := v.Told(controllers.Autoscaler().Step(v, []controllers.Key{{Namespace: "default", Name: "a"}})); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -16,10 +16,11 @@ import (
 
 // The Endpoints controller keeps the older form of the same: one object per
 // Service, with all addresses. Deprecated, but real clusters still have it. Key: a Service. Woken
-// by it, by its pods and by its Endpoints.
+// by it, by its pods and when its Endpoints go. Those that a person makes may be there before their Service.
 
 const (
 	endpointsManager = "endpoint-controller"
+	managedBy        = "endpoints.kubernetes.io/managed-by"
 	mostAddresses    = 1000 // then it is cut, and says so
 )
 
@@ -28,7 +29,7 @@ func EndpointsController() Controller {
 	return Controller{
 		Name:    "endpoints-controller",
 		Account: "endpoint-controller",
-		Keys:    keyMap{Services: itself, Pods: servicePodKeys, Endpoints: itself},
+		Keys:    keyMap{Services: itself, Pods: servicePodKeys, Endpoints: endpointsKeys},
 		Step: func(v View, keys []Key) Outcome {
 			var out Outcome
 			for _, k := range keys {
@@ -37,6 +38,15 @@ func EndpointsController() Controller {
 			return out
 		},
 	}
+}
+
+// endpointsKeys wakes for Endpoints that went, and at the first pass for own ones, whose Service may have gone meanwhile.
+func endpointsKeys(_ View, c Object) []Key {
+	own := c.Now != nil && accessor(c.Now).GetLabels()[managedBy] == endpointsManager
+	if c.Now == nil || (c.Prev == nil && own) {
+		return []Key{NameKey(c.Current())}
+	}
+	return nil
 }
 
 // leaderAnnotation marks Endpoints that are a lock of an old kind, which no Service owns.
@@ -65,7 +75,7 @@ func syncEndpoints(v View, k Key, out *Outcome) {
 	if headless(s) {
 		labels[corev1.IsHeadlessService] = ""
 	}
-	labels["endpoints.kubernetes.io/managed-by"] = endpointsManager
+	labels[managedBy] = endpointsManager
 	if have != nil && equality.Semantic.DeepEqual(have.Subsets, subsets) && equality.Semantic.DeepEqual(have.Labels, labels) {
 		return
 	}

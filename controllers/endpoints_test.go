@@ -87,3 +87,22 @@ func TestEndpointsTellReadyFromNot(t *testing.T) {
 		t.Errorf("addresses: %+v, not ready: %+v", s.Addresses, s.NotReadyAddresses)
 	}
 }
+
+func TestEndpointsOfAPersonMayPrecedeTheirService(t *testing.T) {
+	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "old"}}
+	own := e.DeepCopy()
+	own.Labels = map[string]string{"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+	keysOf := controllers.EndpointsController().Keys[controllers.Endpoints]
+	for name, test := range map[string]struct {
+		change controllers.Object
+		want   int
+	}{
+		"a person's": {controllers.Object{Now: e}, 0},
+		"own":        {controllers.Object{Now: own}, 1},
+		"gone":       {controllers.Object{Prev: e}, 1},
+	} {
+		if got := len(keysOf(nil, test.change)); got != test.want {
+			t.Errorf("%s: %d keys, want %d", name, got, test.want)
+		}
+	}
+}

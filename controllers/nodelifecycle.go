@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // The node lifecycle controller believes a node as long as its lease is
 // renewed. Then it says that nothing is known of it, and taints it: the taints keep new pods
-// away and, in taint-eviction-controller, send the old ones off. Key: a Node; Key{} every
+// away and, in taint-eviction-controller, send the old ones off. It also keeps old names of labels. Key: a Node; Key{} every
 // five seconds for the clock's sake. Woken by nodes.
 
 const (
@@ -49,6 +50,7 @@ func NodeLifecycle() Controller {
 						taintNode(v, k, node, &out)
 					}
 				case slices.Contains(keys, k):
+					labelNode(k, node, &out)
 					taintNode(v, k, node, &out)
 				}
 			}
@@ -134,6 +136,25 @@ func watchNode(v View, k Key, n *corev1.Node, began time.Time, out *Outcome) boo
 			fmt.Sprintf("Node %s status is now: NodeNotReady", n.Name)))
 	}
 	return true
+}
+
+// labelNode keeps the labels of the system and the processor under their old names as well.
+func labelNode(k Key, n *corev1.Node, out *Outcome) {
+	old := map[string]string{}
+	for name, system := range map[string]string{"beta.kubernetes.io/os": n.Labels[corev1.LabelOSStable], "beta.kubernetes.io/arch": n.Labels[corev1.LabelArchStable]} {
+		if system != "" && n.Labels[name] != system {
+			old[name] = system
+		}
+	}
+	if len(old) == 0 {
+		return
+	}
+	w := mutation(k, Nodes, "", n, func(node *corev1.Node) error {
+		maps.Copy(node.Labels, old)
+		return nil
+	})
+	w.Ignore, w.Patch = Gone, true
+	out.Writes = append(out.Writes, w)
 }
 
 // conditionTaints gives the taints that a node's conditions mean.

@@ -82,3 +82,14 @@ func TestTaintsEvictWhenPatienceIsOver(t *testing.T) {
 		t.Errorf("after five minutes: deleted %v, want some", got)
 	}
 }
+
+func TestOldNamesOfNodeLabelsFollowTheNewOnes(t *testing.T) {
+	v := controllertest.NewView(t, node("node-1", func(n *corev1.Node) {
+		n.Labels = map[string]string{corev1.LabelOSStable: "linux", corev1.LabelArchStable: "arm64", "beta.kubernetes.io/arch": "amd64"}
+	}))
+	out := controllers.NodeLifecycle().Step(v, []controllers.Key{{Name: "node-1"}})
+	got := v.Changed(out, controllers.Nodes, "", "node-1").(*corev1.Node).Labels
+	if got["beta.kubernetes.io/os"] != "linux" || got["beta.kubernetes.io/arch"] != "arm64" {
+		t.Errorf("labels: %v", got)
+	}
+}

@@ -25,6 +25,7 @@ var shortNames = map[string]string{
 	"persistentvolume-binder":  "persistentvolume-binder-controller",
 	"pvc-protection":           "persistentvolumeclaim-protection-controller",
 	"pv-protection":            "persistentvolume-protection-controller",
+	"ephemeral-volume":         "ephemeral-volume-controller",
 	"csrsigning":               "certificatesigningrequest-signing-controller",
 	"csrapproving":             "certificatesigningrequest-approving-controller",
 	"csrcleaner":               "certificatesigningrequest-cleaner-controller",

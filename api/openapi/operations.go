@@ -231,10 +231,7 @@ func structParams(t reflect.Type) []param {
 		}
 		p := param{name: name, in: "query", description: docs[name]}
 		if p.typ, _ = simple(typ); p.typ == "" {
-			p.typ = "string" // a time
-			if typ.Kind() == reflect.Struct && typ.Name() == "Preconditions" {
-				continue
-			}
+			continue // a time, preconditions: upstream documents only what is one plain value
 		}
 		out = append(out, p)
 	}
