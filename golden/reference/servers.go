@@ -101,7 +101,7 @@ func (p *plane) upstream(port int, tokenFile string) error {
 		"--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--cert-dir", filepath.Join(p.dir, "apiserver"),
 		"--authorization-mode", "Node,RBAC", "--token-auth-file", tokenFile, "--service-cluster-ip-range", "10.96.0.0/16",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--allow-privileged", "--endpoint-reconciler-type", "none"}, strings.Fields(p.more.reference)...)
+		"--allow-privileged", "--enable-bootstrap-token-auth", "--endpoint-reconciler-type", "none"}, strings.Fields(p.more.reference)...)
 	if err := p.start("kube-apiserver", filepath.Join(p.bin, "kube-apiserver"), apiserver...); err != nil {
 		return err
 	}
