@@ -16,9 +16,11 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -250,7 +252,8 @@ func batches(exchanges []exchange) (out [][]exchange) {
 }
 
 // ask sends one exchange to both servers and returns where they differ. That a
-// server does not answer is an answer too: the other should not either.
+// server does not answer is an answer too: the other should not either. But a
+// server that is not there agrees with nobody.
 func ask(reference, own *server, x exchange) []string {
 	var want, got answer
 	var wantErr, gotErr error
@@ -259,6 +262,8 @@ func ask(reference, own *server, x exchange) []string {
 	both.Go(func() { got, gotErr = own.send(x) })
 	both.Wait()
 	switch {
+	case absent(wantErr) || absent(gotErr):
+		return []string{fmt.Sprintf("not connected: %v", errors.Join(wantErr, gotErr))}
 	case wantErr != nil && gotErr != nil:
 		return nil
 	case wantErr != nil:
@@ -278,4 +283,10 @@ func report(title string, found []string, verbose bool) {
 		}
 		fmt.Println("     " + line)
 	}
+}
+
+// absent tells that nobody listens.
+func absent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

@@ -109,3 +109,13 @@ func TestFilesAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// Two servers that are not there do not agree: a run against nothing must not look like a good one.
+func TestAbsentServersDoNotAgree(t *testing.T) {
+	gone := httptest.NewTLSServer(http.NotFoundHandler())
+	gone.Close()
+	s := &server{name: "gone", url: gone.URL}
+	if found := ask(s, s, exchange{ID: "a", Method: "GET", Path: "/"}); len(found) == 0 {
+		t.Error("they agree")
+	}
+}
