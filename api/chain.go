@@ -82,6 +82,11 @@ func (s *Server) pass(w *writer, req *http.Request, info *request.RequestInfo, l
 		s.refuse(w, req, refusal{err})
 		return
 	}
+	if !long || info.Verb == "watch" {
+		if err := s.flows.name(req.Context(), w.Header(), a.User, info); err != nil {
+			s.Logger.Warn("the flow schema of a request is not known", "error", err)
+		}
+	}
 	if !long {
 		leave, ok := s.inflight.enter(a.User, info)
 		if !ok {

@@ -81,6 +81,7 @@ type Server struct {
 	checks   []Check
 	metrics  *metrics
 	inflight inflight
+	flows    *flows
 
 	ready    atomic.Bool
 	stopping context.Context
@@ -98,7 +99,7 @@ func New(c Config) (*Server, error) {
 		}
 	}
 	c.fill()
-	s := &Server{Config: c, inflight: newInflight(c.MaxInflight, c.MaxMutatingInflight), resolver: &request.RequestInfoFactory{
+	s := &Server{Config: c, inflight: newInflight(c.MaxInflight, c.MaxMutatingInflight), flows: newFlows(c.Store), resolver: &request.RequestInfoFactory{
 		APIPrefixes:          sets.NewString("api", "apis"),
 		GrouplessAPIPrefixes: sets.NewString("api"),
 	}}

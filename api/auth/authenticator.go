@@ -85,10 +85,11 @@ func (u *unauthorized) Unwrap() []error {
 	return []error{u.StatusError, u.cause}
 }
 
-// AuthenticateRequest implements authenticator.Request.
+// AuthenticateRequest implements authenticator.Request. The context may say for which audiences the token should be.
 func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	tokens := authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-		return a.AuthenticateToken(ctx, token, nil)
+		audiences, _ := authenticator.AudiencesFrom(ctx)
+		return a.AuthenticateToken(ctx, token, audiences)
 	})
 	var errs []error
 	for _, try := range []authenticator.Request{
@@ -107,7 +108,9 @@ func (a *Authenticator) AuthenticateRequest(req *http.Request) (*authenticator.R
 		return nil, false, errors.Join(errs...)
 	}
 	if a.Anonymous {
-		return &authenticator.Response{User: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}}, true, nil
+		audiences, _ := authenticator.AudiencesFrom(req.Context())
+		anonymous := &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+		return &authenticator.Response{User: anonymous, Audiences: audiences}, true, nil
 	}
 	return nil, false, nil
 }

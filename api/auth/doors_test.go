@@ -191,6 +191,29 @@ func (l allowing) Authorize(_ context.Context, a authorizer.Attributes) (authori
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
+// A token that is reviewed reads as it would in a header: who comes with blanks is anonymous, and a second word is not looked at.
+func TestReviewedTokensReadAsHeaders(t *testing.T) {
+	reader := objects{"secrets/kube-system/bootstrap-token-abcdef": &corev1.Secret{Type: bootstrapType, Data: map[string][]byte{
+		"token-id": []byte("abcdef"), "token-secret": []byte("0123456789abcdef"), "usage-bootstrap-authentication": []byte("true")}}}
+	access := Access{Authenticator: &Authenticator{Reader: reader, Anonymous: true, Now: func() time.Time { return epoch }}}
+	for token, want := range map[string]string{
+		"abcdef.0123456789abcdef":      "system:bootstrap:abcdef",
+		" abcdef.0123456789abcdef":     user.Anonymous,
+		"abcdef.0123456789abcdef ":     "system:bootstrap:abcdef",
+		"abcdef.0123456789abcdef more": "system:bootstrap:abcdef",
+		"abcdef.0123456789abcdef\tx":   "",
+		" ":                            user.Anonymous,
+	} {
+		got := ""
+		if resp, ok, _ := access.AuthenticateToken(t.Context(), token, []string{"other"}); ok {
+			got = resp.User.GetName()
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", token, got, want)
+		}
+	}
+}
+
 func TestImpersonation(t *testing.T) {
 	request := ask("root", "list", "ns", "pods", "", "")
 	for _, c := range []struct {

@@ -136,7 +136,8 @@ func (t noWarning) AddWarning(_, text string) { t.Errorf("warned: %s", text) }
 // TestReviewsSayWhyNot with upstream's words, and warn nobody.
 func TestReviewsSayWhyNot(t *testing.T) {
 	for want, err := range map[string]error{
-		"invalid bearer token":                               nil,
+		"":                     nil, // nothing that reads as a token
+		"invalid bearer token": errors.New("invalid bearer token"),
 		"[invalid bearer token, Token has been invalidated]": errors.New("Token has been invalidated"),
 	} {
 		out, failed := tokenReview(&kinds.Context{

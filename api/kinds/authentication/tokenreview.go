@@ -29,9 +29,11 @@ func tokenReview(r *kinds.Context, in runtime.Object) (runtime.Object, error) {
 	}
 	review.Status.Authenticated = false // the rest of a status that was sent stays, if nothing better is known
 	resp, ok, err := access.AuthenticateToken(aboutOther{r.Ctx}, review.Spec.Token, audiences)
-	if !ok {
+	if err != nil {
 		// Real Kubernetes asks two doors; the first knows its own token only.
 		review.Status.Error = utilerrors.NewAggregate([]error{errors.New("invalid bearer token"), err}).Error()
+	}
+	if !ok {
 		return review, nil
 	}
 	if len(audiences) > 0 && len(authenticator.Audiences(audiences).Intersect(resp.Audiences)) == 0 {
