@@ -119,6 +119,8 @@ func (s *Server) ownPages() map[string]http.HandlerFunc {
 		"/version/": wire.Route(s.serveVersion, wire.JSON),
 		"/metrics":  s.metrics.serve,
 		"/":         s.servePaths,
+
+		"/index.html": s.servePaths,
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		pages["/"+name] = func(w http.ResponseWriter, req *http.Request) { s.serveHealth(w, req, name) }

@@ -52,7 +52,7 @@ func (h *handler) serveRoot(w http.ResponseWriter, req *http.Request, core bool)
 	if core && !readOnly(w, req) { // what lists groups answers any method, as upstream's aggregator does
 		return
 	}
-	if mediaType := wantsAggregated(req); mediaType != "" {
+	if mediaType := wantsAggregated(req); mediaType != "" && req.URL.Path != "/apis/" { // which only has the old form
 		if err := h.writeAggregate(w, req, core, mediaType); err != nil {
 			wire.WriteStatus(w, req, failure(http.StatusInternalServerError, "", err.Error()))
 		}
@@ -88,9 +88,14 @@ func (h *handler) serveGroup(w http.ResponseWriter, req *http.Request, parts []s
 		h.serveVersion(w, req, g, parts[1])
 		return
 	}
+	// The aggregator's own group has a route; those that it lists for others answer any method, as the list does.
+	routed := parts[0] == "apiregistration.k8s.io"
+	if routed && !readOnly(w, req) {
+		return
+	}
 	doc := g.document()
 	doc.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-	h.write(w, req, false, &doc)
+	h.write(w, req, routed, &doc)
 }
 
 func (h *handler) serveVersion(w http.ResponseWriter, req *http.Request, g *group, version string) {

@@ -146,6 +146,7 @@ func (h *handler) writeV2(w io.Writer, definitions *pool) error {
 		h.info(j)
 		j.key("paths")
 		j.paths(v2, paths)
+		j.field("parameters", j.shared)
 		j.field("security", []map[string][]string{{"BearerToken": {}}})
 		j.field("securityDefinitions", security)
 		j.field("swagger", "2.0")

@@ -21,7 +21,7 @@ import (
 
 // Options of the handler.
 type Options struct {
-	// Version is what info.version says: the server's.
+	// Version is what info.version says: major and minor, 1.37.
 	Version string
 	// CustomSchema gives the schemas of custom resources; nil when there are none.
 	CustomSchema CustomSchema
@@ -137,6 +137,11 @@ func negotiate(req *http.Request, d dialect) (contentType string, proto bool) {
 }
 
 func (h *handler) serve(w http.ResponseWriter, req *http.Request, d dialect, p part) error {
+	header := w.Header()
+	if d == v2 {
+		header.Add("Vary", "Accept-Encoding") // upstream says so of this document only
+	}
+	header.Add("Vary", "Accept")
 	contentType, proto := negotiate(req, d)
 	if contentType == "" {
 		w.WriteHeader(http.StatusNotAcceptable)
@@ -146,13 +151,8 @@ func (h *handler) serve(w http.ResponseWriter, req *http.Request, d dialect, p p
 	if err != nil {
 		return err
 	}
-	header := w.Header()
 	header.Set("Content-Type", contentType)
 	header.Set("Etag", fmt.Sprintf("%q", doc.hash))
-	if d == v2 {
-		header.Add("Vary", "Accept-Encoding") // upstream says so of this document only
-	}
-	header.Add("Vary", "Accept")
 	if hash := req.URL.Query().Get("hash"); d == v3 && hash != "" {
 		if hash != doc.hash {
 			http.Redirect(w, req, relativeURL(p.name, doc.hash), http.StatusMovedPermanently)

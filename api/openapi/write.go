@@ -23,6 +23,8 @@ type jsonWriter struct {
 	w     *bufio.Writer
 	first bool // nothing stands in the current object or array
 	err   error
+
+	shared map[string]parameterV2 // what operations referred to, by name
 }
 
 func newJSONWriter(w io.Writer) *jsonWriter { return &jsonWriter{w: bufio.NewWriterSize(w, 16<<10)} }

@@ -85,24 +85,21 @@ func (j *jsonWriter) parameters(d dialect, params []param, o *operation) {
 	j.first = true
 	if d == v2 && o != nil && o.body != "" {
 		j.separate()
-		j.object(func() {
-			j.field("in", "body")
-			j.field("name", "body")
-			if !o.optional {
-				j.field("required", true)
-			}
-			j.field("schema", map[string]string{"$ref": d.refPath(o.body)})
-		})
+		j.parameterV2(bodyV2(o))
 	}
 	for _, p := range sorted {
 		j.separate()
-		j.parameter(d, p)
+		if d == v2 {
+			j.parameterV2(p.v2())
+		} else {
+			j.parameter(p)
+		}
 	}
 	j.raw("]")
 	j.first = false
 }
 
-func (j *jsonWriter) parameter(d dialect, p param) {
+func (j *jsonWriter) parameter(p param) {
 	j.object(func() {
 		j.text("description", p.description)
 		j.field("in", p.in)
@@ -110,12 +107,7 @@ func (j *jsonWriter) parameter(d dialect, p param) {
 		if p.required {
 			j.field("required", true)
 		}
-		if d == v3 {
-			j.field("schema", map[string]any{"type": p.typ, "uniqueItems": true})
-			return
-		}
-		j.field("type", p.typ)
-		j.field("uniqueItems", true)
+		j.field("schema", map[string]any{"type": p.typ, "uniqueItems": true})
 	})
 }
 

@@ -57,7 +57,7 @@ func (c *Cluster) openAPI(context.Context, context.Context) (err error) {
 		Discovery: discovery.Handler(c.registry, c.settings), Connect: streams, Types: openapi.TypeConverter,
 		Prefixes: map[string]http.Handler{
 			auth.OpenIDConfigPath: c.accounts.ServeOpenIDConfig(external), auth.JWKSPath: c.accounts.ServeJWKS(),
-			"/openapi/": openapi.Handler(c.registry, openapi.Options{Version: Version}),
+			"/openapi/": openapi.Handler(c.registry, openapi.Options{Version: minorVersion}),
 		},
 	})
 	if err != nil {

@@ -29,6 +29,9 @@ import (
 // spoken, and who speaks.
 const Version = "v1.37.2+kuberow"
 
+// minorVersion is the Kubernetes that the OpenAPI documents describe.
+const minorVersion = "1.37"
+
 // Cluster is a running kuberow.
 type Cluster struct {
 	config Config

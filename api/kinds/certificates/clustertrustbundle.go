@@ -26,7 +26,7 @@ func clusterTrustBundles() *kinds.Resource {
 	v := common.Version[bundle, certificatesv1.ClusterTrustBundleList](gvk("ClusterTrustBundle"))
 	return &kinds.Resource{
 		Group: certificatesv1.GroupName, Name: "clustertrustbundles", Singular: "clustertrustbundle", Kind: "ClusterTrustBundle",
-		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/clustertrustbundles", StorageVersionHash: "R/wbJqMRFu8=",
+		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/clustertrustbundles", StorageVersionHash: "v5yhuVertL4=",
 		Strategy: common.Typed[bundle, *bundle]{
 			Validate: func(_ *kinds.Context, o *bundle) field.ErrorList {
 				return append(validateBundle(o), validateAnchors(field.NewPath("spec", "trustBundle"), o.Spec.TrustBundle)...)

@@ -63,7 +63,7 @@ func podCertificateRequests() *kinds.Resource {
 	status.ResetFields = []string{"metadata", "spec"}
 	return &kinds.Resource{
 		Group: certificatesv1.GroupName, Name: "podcertificaterequests", Singular: "podcertificaterequest", Kind: "PodCertificateRequest", Namespaced: true,
-		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/podcertificaterequests", StorageVersionHash: "y6DwA8NQC8M=",
+		Verbs: common.Verbs(), Versions: []*kinds.Version{v}, Hub: v, Prefix: "/registry/podcertificaterequests", StorageVersionHash: "wYA9yXQH8fg=",
 		Strategy: strategy.Strategy(), Subresources: []*kinds.Subresource{common.Status(v.GVK, status.Strategy())},
 	}
 }
