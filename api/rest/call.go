@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"kuberow/api/kinds"
 	"kuberow/api/wire"
 )
 
@@ -249,11 +250,14 @@ func (c *call) warnStrict(errs []error) {
 }
 
 // toHub converts from the version of the URL to the one that is stored.
-func (o *op) toHub(obj runtime.Object) (runtime.Object, error) {
-	if o.Version.ToHub == nil {
+func (o *op) toHub(obj runtime.Object) (runtime.Object, error) { return hubOf(o.Version, obj) }
+
+// hubOf converts from a version to the one that is stored.
+func hubOf(v *kinds.Version, obj runtime.Object) (runtime.Object, error) {
+	if v.ToHub == nil {
 		return obj, nil
 	}
-	hub, err := o.Version.ToHub(obj)
+	hub, err := v.ToHub(obj)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}

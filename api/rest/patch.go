@@ -23,6 +23,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 
+	"kuberow/api/kinds"
 	"kuberow/api/wire"
 )
 
@@ -110,16 +111,16 @@ func (p *patcher) patched(current *row) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var obj runtime.Object
+	version, obj := p.Version, runtime.Object(nil)
 	if p.kind == types.StrategicMergePatchType {
 		obj, err = p.strategic(before)
 	} else {
-		obj, err = p.textual(before)
+		version, obj, err = p.textual(before)
 	}
 	if err != nil {
 		return nil, err
 	}
-	hub, err := p.toHub(obj)
+	hub, err := hubOf(version, obj)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +130,12 @@ func (p *patcher) patched(current *row) (runtime.Object, error) {
 
 func (p *patcher) strict() bool { return p.options.FieldValidation != metav1.FieldValidationIgnore }
 
-// textual applies a JSON patch or a merge patch to the object as JSON.
-func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
+// textual applies a JSON patch or a merge patch to the object as JSON. The patch may change the
+// object's version to another one that is served.
+func (p *patcher) textual(before runtime.Object) (*kinds.Version, runtime.Object, error) {
 	text, err := json.Marshal(before)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", p.Resource.Name, err)
+		return nil, nil, fmt.Errorf("encode %s: %w", p.Resource.Name, err)
 	}
 	var strictErrs []error
 	if p.kind == types.JSONPatchType {
@@ -142,40 +144,61 @@ func (p *patcher) textual(before runtime.Object) (runtime.Object, error) {
 		text, strictErrs, err = p.mergePatch(text)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	obj, more, err := p.decodePatched(text)
+	version, obj, more, err := p.decodePatched(text)
 	if err != nil {
-		return nil, invalidPatch(string(text), err)
+		return nil, nil, invalidPatch(string(text), err)
 	}
 	strictErrs = append(strictErrs, more...)
-	if p.Version.Prune != nil {
-		for _, name := range p.Version.Prune(obj) {
+	if version.Prune != nil {
+		for _, name := range version.Prune(obj) {
 			strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", name))
 		}
 	}
-	return obj, p.leftOver(string(text), strictErrs)
+	return version, obj, p.leftOver(string(text), strictErrs)
 }
 
 // decodePatched reads a patched object. Without an apiVersion upstream fills its internal
 // type, none of whose fields has the name that the text gives it: what is left is empty.
-func (p *patcher) decodePatched(text []byte) (obj runtime.Object, strictErrs []error, err error) {
+func (p *patcher) decodePatched(text []byte) (v *kinds.Version, obj runtime.Object, strictErrs []error, err error) {
 	var found map[string]any
-	if err := json.Unmarshal(text, &found); err == nil && found != nil && found["apiVersion"] == nil && !p.Resource.Custom {
+	err = json.Unmarshal(text, &found)
+	if err == nil && found != nil && found["apiVersion"] == nil && !p.Resource.Custom {
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			if name != "kind" && name != "apiVersion" {
 				strictErrs = append(strictErrs, fmt.Errorf("unknown field %q", name))
 			}
 		}
-		return p.Version.New(), strictErrs, nil
+		return p.Version, p.Version.New(), strictErrs, nil
 	}
-	return wire.DecodeJSON(text, p.patchedTarget(), p.strict())
+	v = p.patchedVersion(found["apiVersion"])
+	obj, strictErrs, err = wire.DecodeJSON(text, p.patchedTarget(v), p.strict())
+	return v, obj, strictErrs, err
+}
+
+// patchedVersion is the version that a patched text names, of any group that serves the stored kind; else that of the URL.
+func (p *patcher) patchedVersion(apiVersion any) *kinds.Version {
+	if apiVersion == p.Version.GVK.GroupVersion().String() {
+		return p.Version
+	}
+	for _, res := range p.rest.Registry.All() {
+		if res.Hub.GVK != p.Resource.Hub.GVK {
+			continue
+		}
+		for _, v := range res.Versions {
+			if apiVersion == v.GVK.GroupVersion().String() {
+				return v
+			}
+		}
+	}
+	return p.Version
 }
 
 // patchedTarget is what a patched text should hold: the kind, under any of the
 // names that a group version gives it or gave it once.
-func (p *patcher) patchedTarget() wire.Target {
-	t := p.target()
+func (p *patcher) patchedTarget(v *kinds.Version) wire.Target {
+	t := wire.Target{GVK: v.GVK, New: v.New, Known: p.rest.known}
 	t.Also = func(gvk schema.GroupVersionKind) bool {
 		return gvk.Kind == t.GVK.Kind && clientscheme.Scheme.Recognizes(gvk)
 	}
