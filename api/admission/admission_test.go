@@ -361,6 +361,42 @@ func TestPodGrowsWithinItsNode(t *testing.T) {
 	}
 }
 
+// A change that only some nodes can follow wants a node that says so.
+func TestPodsChangeAsTheirNodesDeclare(t *testing.T) {
+	w := newWorld(t)
+	w.put("nodes", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "old"}})
+	w.put("nodes", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "new"}, Status: corev1.NodeStatus{
+		DeclaredFeatures: []string{"InPlacePodLevelResourcesVerticalScaling"}}})
+	whole := func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} }
+	label := func(p *corev1.Pod) { p.Labels = map[string]string{"a": "b"} }
+	for _, c := range []struct {
+		node       string
+		change     func(*corev1.Pod)
+		generation int64
+		want       string
+	}{
+		{"new", whole, 2, ""},
+		{"old", whole, 2, `pods "p" is forbidden: pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "old"`},
+		{"old", whole, 1, ""},
+		{"old", label, 2, ""},
+		{"gone", label, 2, ""},
+		{"gone", whole, 2, `pods "p" is forbidden: node "gone" not found`},
+		{"", whole, 2, ""},
+	} {
+		old := pod(func(p *corev1.Pod) { p.Generation, p.Spec.NodeName = 1, c.node })
+		changed := old.DeepCopy()
+		changed.Generation = c.generation
+		c.change(changed)
+		got := ""
+		if err := nodeDeclaredFeatures().Validate(w.write("pods", "resize", changed, old)); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("on node %q: got %q, want %q", c.node, got, c.want)
+		}
+	}
+}
+
 func TestPluginsAreChosenByName(t *testing.T) {
 	all, err := Default(Options{Source: newWorld(t), Disable: []string{"LimitRanger"}})
 	if err != nil || slices.ContainsFunc(all, func(p Plugin) bool { return p.Name == "LimitRanger" }) {

@@ -51,6 +51,7 @@ func plugins(l *lookup) []Plugin {
 		certificateSubjectRestriction(),
 		defaultIngressClass(),
 		podTopologyLabels(),
+		nodeDeclaredFeatures(),
 		podResize(),
 		resourceQuota(l),
 	}

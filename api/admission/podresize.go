@@ -23,15 +23,24 @@ func podResize() Plugin {
 		if pod.Spec.NodeName == "" || pod.Generation == old.Generation {
 			return nil
 		}
-		o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Resource: "nodes"}, "", pod.Spec.NodeName)
-		switch {
-		case apierrors.IsNotFound(err):
-			return forbidden(a, "node %q not found", pod.Spec.NodeName)
-		case err != nil:
-			return forbidden(a, "failed to get node %q: %w", pod.Spec.NodeName, err)
+		node, err := nodeOf(a, pod)
+		if err != nil {
+			return err
 		}
-		return nodeFits(a, pod, o.(*corev1.Node))
+		return nodeFits(a, pod, node)
 	}}
+}
+
+// nodeOf is the node that the pod is on. Without it nothing about the pod may change that it has a say in.
+func nodeOf(a *Attributes, pod *corev1.Pod) (*corev1.Node, error) {
+	o, err := a.Reader.Get(a.Ctx, schema.GroupResource{Resource: "nodes"}, "", pod.Spec.NodeName)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, forbidden(a, "node %q not found", pod.Spec.NodeName)
+	case err != nil:
+		return nil, forbidden(a, "failed to get node %q: %w", pod.Spec.NodeName, err)
+	}
+	return o.(*corev1.Node), nil
 }
 
 // nodeFits compares the pod's requests with all that the node has, whatever other pods have taken of it.
