@@ -37,7 +37,7 @@ func TestApplyRefusals(t *testing.T) {
 		})
 	}
 	o := want(t, s, 409, "PATCH", deployments+"/d/scale", `{"metadata":{"uid":"x"}}`, "Content-Type", "application/merge-patch+json")
-	if got := o.text("message"); !strings.HasPrefix(got, `Operation cannot be fulfilled on deployments.apps "d": StorageError: invalid object,`) {
+	if got := o.text("message"); !strings.HasPrefix(got, `Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID`) {
 		t.Errorf("scale of another object: %q", got)
 	}
 }

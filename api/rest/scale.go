@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -160,7 +161,7 @@ func (c *call) applyScale(inner *op, changed change, current *row) (runtime.Obje
 		return nil, err
 	}
 	if s.UID != "" && s.UID != m.GetUID() {
-		return nil, c.wrongUID(s.UID, m.GetUID())
+		return nil, c.wrongScaleUID(s.UID, m.GetUID())
 	}
 	if err := c.sub.Scale.Set(out, s.Spec.Replicas); err != nil {
 		return nil, err
@@ -172,6 +173,17 @@ func (c *call) applyScale(inner *op, changed change, current *row) (runtime.Obje
 	}
 	m.SetManagedFields(entries)
 	return out, nil
+}
+
+// wrongScaleUID is the 409 of a Scale of another object. With PUT upstream's storage finds out; a patch's
+// outcome it compares before, under the name of the part.
+func (c *call) wrongScaleUID(want, have types.UID) error {
+	if c.info.Verb != "patch" {
+		return c.wrongUID(want, have)
+	}
+	part := c.groupResource()
+	part.Resource += "/scale"
+	return apierrors.NewConflict(part, c.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", want, have))
 }
 
 // scaleRow is the Scale of a row, as a row.

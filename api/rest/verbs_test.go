@@ -318,6 +318,10 @@ func TestScale(t *testing.T) {
 		t.Errorf("nobody manages replicas through scale: %s", b)
 	}
 	want(t, s, 422, "PATCH", path+"/d/scale", `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
+	o = want(t, s, 409, "PUT", path+"/d/scale", `{"metadata":{"name":"d","namespace":"default","uid":"x"},"spec":{"replicas":4}}`)
+	if got := o.text("message"); !strings.Contains(got, `on deployments.apps "d": StorageError: invalid object, Code: 4`) {
+		t.Errorf("PUT of another object's Scale: %q", got)
+	}
 }
 
 func TestNamesThatAreNoPartOfAKey(t *testing.T) {

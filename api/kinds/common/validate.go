@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -196,6 +197,15 @@ func PodNameWarning(name string) []string {
 // NameSubdomain wants a DNS-1123 subdomain, what most kinds want.
 func NameSubdomain(name string, prefix bool) []string {
 	return apivalidation.NameIsDNSSubdomain(name, prefix)
+}
+
+// NameMade is NameSubdomain in the words of upstream's newer validators, which say bytes, not
+// characters, and look at the name that was made, never at generateName.
+func NameMade(name string, prefix bool) []string {
+	if prefix {
+		return nil
+	}
+	return content.IsDNS1123Subdomain(name)
 }
 
 // NameLabel wants a DNS-1123 label.

@@ -23,6 +23,7 @@ func podTemplates() *kinds.Resource {
 			Validate: func(_ *kinds.Context, t *corev1.PodTemplate) field.ErrorList {
 				return ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))
 			},
+			FreeUpdate: true,
 			ValidateUpdate: func(_ *kinds.Context, t, _ *corev1.PodTemplate) field.ErrorList {
 				return ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))
 			},

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -32,7 +31,7 @@ func replicationControllers() *kinds.Resource {
 		Validate:         validateReplicationController,
 		ValidateUpdate:   validateReplicationControllerUpdate,
 		Warnings:         replicationControllerWarnings,
-		ValidateName:     controllerName,
+		ValidateName:     common.NameMade,
 		FieldNames:       []string{"status.replicas"},
 		Fields: func(c *corev1.ReplicationController) []sqlstore.Pair {
 			return common.Pairs("status.replicas", strconv.Itoa(int(c.Status.Replicas)))
@@ -54,15 +53,6 @@ func replicationControllers() *kinds.Resource {
 			common.Status(v.GVK, status.Strategy()),
 		},
 	}, v)
-}
-
-// controllerName: the rule of most kinds in the words of upstream's newer validators, which say bytes, not
-// characters, and look at the name that was made, never at generateName.
-func controllerName(name string, prefix bool) []string {
-	if prefix {
-		return nil
-	}
-	return content.IsDNS1123Subdomain(name)
 }
 
 func defaultReplicationController(c *corev1.ReplicationController) {

@@ -24,7 +24,8 @@ func deviceClasses() *kinds.Resource {
 			Validate: func(_ *kinds.Context, obj *resourcev1.DeviceClass) field.ErrorList {
 				return validateClass(&obj.Spec, &resourcev1.DeviceClassSpec{})
 			},
-			FreeUpdate: true,
+			FreeUpdate:   true,
+			ValidateName: common.NameMade,
 			ValidateUpdate: func(_ *kinds.Context, obj, old *resourcev1.DeviceClass) field.ErrorList {
 				return validateClass(&obj.Spec, &old.Spec)
 			},
