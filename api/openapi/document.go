@@ -119,8 +119,10 @@ func (h *handler) writePart(w io.Writer, p part, definitions *pool) error {
 	j.object(func() {
 		j.key("components")
 		j.object(func() {
-			j.key("schemas")
-			j.definitions(v3, m)
+			if len(m.used)+len(m.own) > 0 {
+				j.key("schemas")
+				j.definitions(v3, m)
+			}
 			j.field("securitySchemes", security)
 		})
 		h.info(j)

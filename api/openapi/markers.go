@@ -24,6 +24,7 @@ type marker struct {
 // fieldMarker is what is said of one field.
 type fieldMarker struct {
 	Doc      string          `json:"doc"`
+	Blank    bool            `json:"blank"`    // the text ends with a blank line, before its values
 	Optional *bool           `json:"optional"` // nil: as omitempty says
 	Default  json.RawMessage `json:"default"`
 	List     string          `json:"list"` // atomic, set, map

@@ -173,7 +173,7 @@ func (g *groupPaths) subresource(c call, s *kinds.Subresource, url string, param
 	}
 	can := func(verb string) bool { return contains(s.Verbs, verb) }
 	if s.Name == "log" {
-		g.add(url, append(params, g.optionParams(c.r, "PodLogOptions")...), c.log())
+		g.add(url, append(params, g.optionParams("PodLogOptions")...), c.log())
 		return
 	}
 	g.add(url, params, c.when(can("get"), c.get), c.when(can("update"), c.update),
@@ -181,7 +181,7 @@ func (g *groupPaths) subresource(c call, s *kinds.Subresource, url string, param
 }
 
 // optionParams are the fields of a kind of options as query parameters.
-func (g *groupPaths) optionParams(_ *kinds.Resource, kind string) []param {
+func (g *groupPaths) optionParams(kind string) []param {
 	t := typeOf(g.gv.WithKind(kind))
 	if t == nil {
 		return nil

@@ -156,7 +156,11 @@ func (m *pool) fields(def *node, t reflect.Type, mark *marker, docs map[string]s
 			def.Required = append(def.Required, name)
 		}
 		p := m.value(f.Type, omit)
-		p.Description = either(fm.Doc, docs[name]) + m.enumText(f.Type)
+		p.Description = either(fm.Doc, docs[name])
+		if fm.Blank {
+			p.Description += "\n"
+		}
+		p.Description += m.enumText(f.Type)
 		p.Description = strings.TrimSpace(p.Description)
 		if fm.Default != nil {
 			p.Default = fm.Default

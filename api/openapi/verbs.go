@@ -174,13 +174,7 @@ func (g *groupPaths) connect(c call, s *kinds.Subresource, url string, params []
 	if s.Name == "proxy" {
 		methods = []string{"get", "put", "post", "delete", "options", "head", "patch"}
 	}
-	options := g.optionParams(c.r, s.GVK.Kind)
-	for i := range options {
-		if options[i].name == "path" && s.Name == "proxy" {
-			options[i].description = "Path is the URL path to use for the current proxy request to " + strings.ToLower(c.r.Kind) + "."
-		}
-	}
-	params = append(without(params, "pretty"), options...)
+	params = append(without(params, "pretty"), g.optionParams(s.GVK.Kind)...)
 	build := func(suffix string) []*operation {
 		var ops []*operation
 		for _, m := range methods {

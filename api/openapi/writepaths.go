@@ -3,6 +3,7 @@
 package openapi
 
 import (
+	"cmp"
 	"slices"
 
 	"kuberow/api/wire"
@@ -76,10 +77,7 @@ func (o *operation) consumes() []string {
 func (j *jsonWriter) parameters(d dialect, params []param, o *operation) {
 	sorted := slices.Clone(params)
 	slices.SortFunc(sorted, func(a, b param) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.in, b.in))
 	})
 	j.raw("[")
 	j.first = true

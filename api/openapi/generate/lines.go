@@ -28,6 +28,7 @@ type union struct {
 
 type fieldLine struct {
 	Doc      string          `json:"doc,omitempty"`
+	Blank    bool            `json:"blank,omitempty"`    // of an enum: a blank line ends its text
 	Optional *bool           `json:"optional,omitempty"` // where the json tag says otherwise
 	Default  json.RawMessage `json:"default,omitempty"`
 	List     string          `json:"list,omitempty"`
@@ -85,6 +86,7 @@ func (p *pkg) field(line *structLine, f *ast.Field, known map[string]string, all
 	if d := text(doc); d != known[name] {
 		out.Doc = d
 	}
+	out.Blank = p.isEnum(f.Type, all) && endsBlank(doc)
 	omit := strings.Contains(options, "omitempty")
 	if optional := !tags.has("required") && (tags.has("optional") || omit); optional != omit {
 		out.Optional = &optional
@@ -105,6 +107,20 @@ func (p *pkg) field(line *structLine, f *ast.Field, known map[string]string, all
 		line.Fields[name] = out
 	}
 	return nil
+}
+
+// isEnum tells whether a field's type, or what it points to, is marked as an enum.
+func (p *pkg) isEnum(e ast.Expr, all map[string]*pkg) bool {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return p.isEnum(e.X, all)
+	case *ast.Ident:
+		return p != nil && tagsOf(p.types[e.Name].doc).has("enum")
+	case *ast.SelectorExpr:
+		x, ok := e.X.(*ast.Ident)
+		return ok && all[p.imports[x.Name]].isEnum(e.Sel, all)
+	}
+	return false
 }
 
 // goName is the field's name; an embedded one is called like its type.

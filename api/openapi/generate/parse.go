@@ -192,6 +192,20 @@ func (t tags) one(name string) string {
 	return t[name][0]
 }
 
+// endsBlank tells whether a comment's text ends with a blank line, before its tags.
+func endsBlank(doc []string) bool {
+	blank := false
+	for _, l := range doc {
+		if l == "---" {
+			break
+		}
+		if l = strings.TrimSpace(l); !strings.HasPrefix(l, "TODO") && !strings.HasPrefix(l, "+") {
+			blank = l == ""
+		}
+	}
+	return blank
+}
+
 // text is a comment as documentation: paragraphs are kept, lines are joined, indented ones stay lines.
 func text(doc []string) string {
 	var b strings.Builder
