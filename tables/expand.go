@@ -49,8 +49,8 @@ var macros = map[string]macro{
 	// {{containers PATH; FIELD}}: one field of each container of the pod template at PATH.
 	"containers": {2, "coalesce((SELECT group_concat(coalesce(value ->> '%2', ''), ',') FROM json_each(o.value -> '%1.spec.containers')), '')"},
 
-	// {{labels OBJECT}}: a map as k=v,k=v in the order of its keys.
-	"labels": {1, "coalesce((SELECT group_concat(pair, ',') FROM (SELECT key || '=' || value AS pair FROM json_each(%1) ORDER BY key)), '<none>')"},
+	// {{labels OBJECT}}: a map as k=v,k=v in the order of these texts, so that k2=v comes before k=v.
+	"labels": {1, "coalesce((SELECT group_concat(pair, ',') FROM (SELECT key || '=' || value AS pair FROM json_each(%1) ORDER BY pair)), '<none>')"},
 
 	// {{selector OBJECT}}: a label selector as kubectl -l takes it, NULL when it is empty or there is none.
 	"selector": {1, `(SELECT group_concat(term, ',') FROM (

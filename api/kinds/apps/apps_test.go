@@ -102,6 +102,8 @@ func TestWorkloadsThatAreRefused(t *testing.T) {
 	other(deployment.Spec.Selector)
 	deployment.Spec.Replicas = new(int32(-1))
 	stateful.Spec.Selector = nil
+	waiting := exampleStatefulSet()
+	waiting.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{}}
 	for _, c := range []struct {
 		name     string
 		resource *kinds.Resource
@@ -115,6 +117,9 @@ func TestWorkloadsThatAreRefused(t *testing.T) {
 		{"no selector", statefulSets(), stateful, []string{
 			"spec.selector: Required value",
 			"spec.template.metadata.labels: Invalid value: {\"app\":\"web\"}: `selector` does not match template `labels`",
+		}},
+		{"rolls on delete", statefulSets(), waiting, []string{
+			"spec.updateStrategy.rollingUpdate: Invalid value: {\"Partition\":0,\"MaxUnavailable\":null}: only allowed for updateStrategy 'RollingUpdate'",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -118,7 +118,11 @@ func statefulSetPolicies(s *appsv1.StatefulSetSpec, path *field.Path) field.Erro
 	switch s.UpdateStrategy.Type {
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if rolling != nil {
-			all = append(all, field.Invalid(update.Child("rollingUpdate"), common.Internal(rolling),
+			shown := rolling.DeepCopy()
+			if shown.Partition == nil { // upstream's internal type has a plain number
+				shown.Partition = new(int32(0))
+			}
+			all = append(all, field.Invalid(update.Child("rollingUpdate"), common.Internal(shown),
 				fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType)))
 		}
 	case appsv1.RollingUpdateStatefulSetStrategyType:

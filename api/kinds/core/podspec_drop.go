@@ -86,23 +86,21 @@ func dropVolumeFields(v *corev1.Volume) {
 	}
 }
 
+// dropSourceUsers looks at the first kind of source that is named, as upstream does: more than one is refused
+// later, but not where the volume gives way to a claim.
 func dropSourceUsers(s *corev1.VolumeProjection) {
-	if s.Secret != nil {
+	switch {
+	case s.Secret != nil:
 		dropKeyUsers(s.Secret.Items)
-	}
-	if s.DownwardAPI != nil {
+	case s.DownwardAPI != nil:
 		dropFileUsers(s.DownwardAPI.Items)
-	}
-	if s.ConfigMap != nil {
+	case s.ConfigMap != nil:
 		dropKeyUsers(s.ConfigMap.Items)
-	}
-	if s.ServiceAccountToken != nil {
+	case s.ServiceAccountToken != nil:
 		s.ServiceAccountToken.User = nil
-	}
-	if s.ClusterTrustBundle != nil {
+	case s.ClusterTrustBundle != nil:
 		s.ClusterTrustBundle.User = nil
-	}
-	if s.PodCertificate != nil {
+	case s.PodCertificate != nil:
 		s.PodCertificate.User = nil
 	}
 }
