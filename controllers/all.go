@@ -45,6 +45,7 @@ func All(o Options) []Controller {
 		EphemeralVolume(),
 		ClaimProtection(),
 		VolumeProtection(),
+		AttributesClassProtection(),
 		ServiceCIDR(),
 	}
 }

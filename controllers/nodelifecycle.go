@@ -186,7 +186,19 @@ var pressureTaints = map[corev1.NodeConditionType]string{
 	corev1.NodeNetworkUnavailable: corev1.TaintNodeNetworkUnavailable,
 }
 
-// ownedTaints are those that this controller sets and takes away.
+// ownsTaint says whether this controller decides about a taint. One that evicts needs to know whether the node is ready:
+// until its first report it stays, while one that keeps pods away goes.
+func ownsTaint(n *corev1.Node, t corev1.Taint) bool {
+	switch t.Effect {
+	case corev1.TaintEffectNoSchedule:
+		return ownedTaints[t.Key]
+	case corev1.TaintEffectNoExecute:
+		return (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) && nodeCondition(n, corev1.NodeReady) != nil
+	}
+	return false
+}
+
+// ownedTaints are the keys of those that this controller sets and takes away.
 var ownedTaints = map[string]bool{
 	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
 	corev1.TaintNodeMemoryPressure: true, corev1.TaintNodeDiskPressure: true, corev1.TaintNodePIDPressure: true,
@@ -195,15 +207,13 @@ var ownedTaints = map[string]bool{
 
 // taintNode brings the taints to what the conditions mean, and tells pods of a node that is not ready.
 func taintNode(v View, k Key, n *corev1.Node, out *Outcome) {
-	if len(n.Status.Conditions) > 0 {
-		want := conditionTaints(n)
-		if !sameTaints(n.Spec.Taints, want) {
-			now := metav1.NewTime(v.Now())
-			out.Writes = append(out.Writes, mutation(k, Nodes, "", n, func(node *corev1.Node) error {
-				node.Spec.Taints = mergeTaints(node.Spec.Taints, want, now)
-				return nil
-			}))
-		}
+	want := conditionTaints(n)
+	if !sameTaints(n, want) {
+		now := metav1.NewTime(v.Now())
+		out.Writes = append(out.Writes, mutation(k, Nodes, "", n, func(node *corev1.Node) error {
+			node.Spec.Taints = mergeTaints(node, want, now)
+			return nil
+		}))
 	}
 	if ready := nodeCondition(n, corev1.NodeReady); ready != nil && ready.Status != corev1.ConditionTrue {
 		podsNotReady(v, k, n, out)
@@ -211,27 +221,27 @@ func taintNode(v View, k Key, n *corev1.Node, out *Outcome) {
 }
 
 // sameTaints says that exactly the wanted ones of the owned taints are there.
-func sameTaints(have []corev1.Taint, want map[corev1.Taint]bool) bool {
-	n := 0
-	for _, t := range have {
-		if !ownedTaints[t.Key] {
+func sameTaints(n *corev1.Node, want map[corev1.Taint]bool) bool {
+	there := 0
+	for _, t := range n.Spec.Taints {
+		if !ownsTaint(n, t) {
 			continue
 		}
 		if !want[corev1.Taint{Key: t.Key, Effect: t.Effect}] {
 			return false
 		}
-		n++
+		there++
 	}
-	return n == len(want)
+	return there == len(want)
 }
 
 // mergeTaints keeps foreign taints and wanted ones, and appends what is missing.
-func mergeTaints(have []corev1.Taint, want map[corev1.Taint]bool, now metav1.Time) []corev1.Taint {
+func mergeTaints(n *corev1.Node, want map[corev1.Taint]bool, now metav1.Time) []corev1.Taint {
 	var out []corev1.Taint
 	there := map[corev1.Taint]bool{}
-	for _, t := range have {
+	for _, t := range n.Spec.Taints {
 		plain := corev1.Taint{Key: t.Key, Effect: t.Effect}
-		if ownedTaints[t.Key] && !want[plain] {
+		if ownsTaint(n, t) && !want[plain] {
 			continue
 		}
 		there[plain] = true

@@ -93,3 +93,16 @@ func TestOldNamesOfNodeLabelsFollowTheNewOnes(t *testing.T) {
 		t.Errorf("labels: %v", got)
 	}
 }
+
+func TestANodeThatNeverReportedKeepsWhatEvicts(t *testing.T) {
+	v := controllertest.NewView(t, node("node-1", func(n *corev1.Node) {
+		n.Status.Conditions = nil
+		n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}, {Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectPreferNoSchedule}}
+	}))
+	out := controllers.NodeLifecycle().Step(v, []controllers.Key{{Name: "node-1"}})
+	got := v.Changed(out, controllers.Nodes, "", "node-1").(*corev1.Node).Spec.Taints
+	if len(got) != 2 || got[0].Effect != corev1.TaintEffectNoExecute || got[1].Effect != corev1.TaintEffectPreferNoSchedule {
+		t.Errorf("taints: %v", got)
+	}
+}

@@ -36,6 +36,7 @@ var (
 	IPAddresses               = schema.GroupResource{Group: "networking.k8s.io", Resource: "ipaddresses"}
 	SigningRequests           = schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	StorageClasses            = schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
+	AttributesClasses         = schema.GroupResource{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}
 	CSINodes                  = schema.GroupResource{Group: "storage.k8s.io", Resource: "csinodes"}
 	PriorityClasses           = schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 	PodDisruptionBudgets      = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}

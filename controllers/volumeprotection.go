@@ -4,16 +4,20 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
-// Two controllers keep what is in use from going: a claim that a pod on a node mounts, a volume that is bound. Each has a
-// finalizer, which comes off when the object is being deleted and is not in use. Keys: a claim; a volume.
+// Three controllers keep what is in use from going: a claim that a pod on a node mounts, a volume that is bound, a class of
+// attributes that a claim or a volume names. Each has a finalizer, which comes off when the object is being deleted and is not
+// in use. Keys: a claim; a volume; a class.
 
 const (
 	claimFinalizer  = "kubernetes.io/pvc-protection"
 	volumeFinalizer = "kubernetes.io/pv-protection"
+	classFinalizer  = "kubernetes.io/vac-protection"
 )
 
 // ClaimProtection is persistentvolumeclaim-protection-controller.
@@ -71,7 +75,7 @@ func protectClaim(v View, k Key, c *corev1.PersistentVolumeClaim, out *Outcome) 
 	if c.DeletionTimestamp == nil && c.Status.Phase == corev1.ClaimBound {
 		noteUse(v, k, c, referenced, out)
 	}
-	protect(k, c, claimFinalizer, mounted, out)
+	protect(k, PersistentVolumeClaims, c, claimFinalizer, mounted, out)
 }
 
 // noteUse sets the condition.
@@ -100,7 +104,7 @@ func VolumeProtection() Controller {
 			var out Outcome
 			for _, k := range keys {
 				if pv := get[*corev1.PersistentVolume](v, PersistentVolumes, "", k.Name); pv != nil {
-					protect(k, pv, volumeFinalizer, pv.Status.Phase == corev1.VolumeBound, &out)
+					protect(k, PersistentVolumes, pv, volumeFinalizer, pv.Status.Phase == corev1.VolumeBound, &out)
 				}
 			}
 			return out
@@ -108,12 +112,55 @@ func VolumeProtection() Controller {
 	}
 }
 
-// protect puts the finalizer on, or takes it off what is being deleted and not in use.
-func protect[T runtime.Object](k Key, obj T, finalizer string, used bool, out *Outcome) {
-	gr := PersistentVolumeClaims
-	if _, ok := any(obj).(*corev1.PersistentVolume); ok {
-		gr = PersistentVolumes
+// AttributesClassProtection is volumeattributesclass-protection-controller.
+func AttributesClassProtection() Controller {
+	named := func(_ View, c Object) []Key {
+		var keys []Key
+		for _, obj := range []runtime.Object{c.Now, c.Prev} {
+			for _, name := range classesOf(obj) {
+				keys = append(keys, Key{Name: name})
+			}
+		}
+		return keys
 	}
+	return Controller{
+		Name: "volumeattributesclass-protection-controller", Account: "volumeattributesclass-protection-controller",
+		Keys: keyMap{AttributesClasses: itself, PersistentVolumes: named, PersistentVolumeClaims: named},
+		Step: func(v View, keys []Key) Outcome {
+			var out Outcome
+			for _, k := range keys {
+				class := get[*storagev1.VolumeAttributesClass](v, AttributesClasses, "", k.Name)
+				if class == nil {
+					continue
+				}
+				used := false
+				for _, obj := range slices.Concat(v.List(PersistentVolumes, "", nil), v.List(PersistentVolumeClaims, "", nil)) {
+					used = used || slices.Contains(classesOf(obj), class.Name)
+				}
+				protect(k, AttributesClasses, class, classFinalizer, used, &out)
+			}
+			return out
+		},
+	}
+}
+
+// classesOf names the classes of attributes that a claim or a volume has, wants or is on the way to.
+func classesOf(obj runtime.Object) []string {
+	var names []string
+	switch o := obj.(type) {
+	case *corev1.PersistentVolume:
+		names = []string{ptr.Deref(o.Spec.VolumeAttributesClassName, "")}
+	case *corev1.PersistentVolumeClaim:
+		names = []string{ptr.Deref(o.Spec.VolumeAttributesClassName, ""), ptr.Deref(o.Status.CurrentVolumeAttributesClassName, "")}
+		if m := o.Status.ModifyVolumeStatus; m != nil {
+			names = append(names, m.TargetVolumeAttributesClassName)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// protect puts the finalizer on, or takes it off what is being deleted and not in use.
+func protect[T runtime.Object](k Key, gr Resource, obj T, finalizer string, used bool, out *Outcome) {
 	m := accessor(obj)
 	has, going := slices.Contains(m.GetFinalizers(), finalizer), m.GetDeletionTimestamp() != nil
 	if has == !going || (going && (used || !has)) {
