@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The CronJob controller creates a Job each time that a schedule is due. Key: a
@@ -75,28 +77,35 @@ func (s *cronStep) step() {
 	s.storeStatus()
 }
 
-// reconcileActive drops finished and vanished Jobs from status.active.
+// reconcileActive drops finished and vanished Jobs from status.active. A Job that somebody else made in the CronJob's name is
+// told of while it runs, and counts when it succeeds.
 func (s *cronStep) reconcileActive(jobs []*batchv1.Job) {
-	byUID := map[string]*batchv1.Job{}
-	for _, j := range jobs {
-		byUID[string(j.UID)] = j
-	}
-	var active []corev1.ObjectReference
+	known, running := map[types.UID]bool{}, map[types.UID]bool{}
 	for _, ref := range s.status.Active {
-		j := byUID[string(ref.UID)]
-		switch {
-		case j == nil:
-			s.tell(corev1.EventTypeNormal, "MissingJob", "Active job went missing: "+ref.Name)
-		case jobEnd(j).IsZero():
-			active = append(active, ref)
-		default:
-			s.tell(corev1.EventTypeNormal, "SawCompletedJob", fmt.Sprintf("Saw completed job: %s, condition: %s", j.Name, finalCondition(j)))
-			if end := metav1.NewTime(jobEnd(j)); finalCondition(j) == batchv1.JobComplete && (s.status.LastSuccessfulTime == nil || s.status.LastSuccessfulTime.Before(&end)) {
-				s.status.LastSuccessfulTime = &end
+		known[ref.UID] = true
+	}
+	for _, j := range jobs {
+		switch ended := finalCondition(j); {
+		case ended == "" && !known[j.UID]:
+			s.tell(corev1.EventTypeWarning, "UnexpectedJob", "Saw a job that the controller did not create or forgot: "+j.Name)
+		case ended == "":
+			running[j.UID] = true
+		case known[j.UID]:
+			s.tell(corev1.EventTypeNormal, "SawCompletedJob", fmt.Sprintf("Saw completed job: %s, condition: %s", j.Name, ended))
+			fallthrough
+		case ended == batchv1.JobComplete:
+			if end := j.Status.CompletionTime; ended == batchv1.JobComplete && (s.status.LastSuccessfulTime == nil || s.status.LastSuccessfulTime.Before(end)) {
+				s.status.LastSuccessfulTime = end
 			}
 		}
+		delete(known, j.UID)
 	}
-	s.status.Active = active
+	s.status.Active = slices.DeleteFunc(slices.Clone(s.status.Active), func(ref corev1.ObjectReference) bool {
+		if known[ref.UID] {
+			s.tell(corev1.EventTypeNormal, "MissingJob", "Active job went missing: "+ref.Name)
+		}
+		return !running[ref.UID]
+	})
 }
 
 // finalCondition is how a Job ended.

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -105,5 +106,28 @@ func TestCronJobStartsWhatIsDue(t *testing.T) {
 	told = v.Told(controllers.CronJob().Step(v, []controllers.Key{key}))
 	if len(told) != 1 || told[0] != "event Normal JobAlreadyActive: Not starting job because prior execution is running and concurrency policy is Forbid" {
 		t.Errorf("while one runs: got %q", told)
+	}
+}
+
+func TestAJobInACronJobsNameIsToldAndCounted(t *testing.T) {
+	suspend, end := true, metav1.NewTime(controllertest.Now)
+	cj := &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "tick", UID: "tick-uid"},
+		Spec: batchv1.CronJobSpec{Suspend: &suspend}, Status: batchv1.CronJobStatus{Active: []corev1.ObjectReference{{Name: "lost", UID: "lost-uid"}}}}
+	byHand := job("by-hand", 1, 1, func(j *batchv1.Job) {
+		j.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cj, batchv1.SchemeGroupVersion.WithKind("CronJob"))}
+	})
+	done := byHand.DeepCopy()
+	done.Name, done.UID, done.Status.CompletionTime = "done", "done-uid", &end
+	done.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	v := controllertest.NewView(t, cj, byHand, done)
+	out := controllers.CronJob().Step(v, []controllers.Key{{Namespace: "default", Name: "tick"}})
+	want := []string{"event Warning UnexpectedJob: Saw a job that the controller did not create or forgot: by-hand",
+		"event Normal MissingJob: Active job went missing: lost", "mutate cronjobs/status tick"}
+	if told := v.Told(out); !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q", told, want)
+	}
+	s := v.Changed(out, controllers.CronJobs, "default", "tick").(*batchv1.CronJob).Status
+	if len(s.Active) != 0 || !s.LastSuccessfulTime.Equal(&end) {
+		t.Errorf("status: %+v", s)
 	}
 }
