@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -21,7 +22,6 @@ import (
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
-	"github.com/go-jose/go-jose/v4/jwt"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
@@ -91,46 +91,22 @@ func NewOIDC(o OIDCOptions, now func() time.Time) (*OIDC, error) {
 
 // AuthenticateToken implements authenticator.Token. Tokens of other issuers are none of its business.
 func (c *OIDC) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	parsed, err := jwt.ParseSigned(token, c.algs)
+	if issuerOf(token) != c.o.IssuerURL {
+		return nil, false, nil
+	}
+	payload, err := c.verify(ctx, token)
 	if err != nil {
-		return nil, false, nil
+		return nil, false, fmt.Errorf("oidc: verify token: %w", err)
 	}
-	var peek jwt.Claims
-	if parsed.UnsafeClaimsWithoutVerification(&peek) != nil || peek.Issuer != c.o.IssuerURL {
-		return nil, false, nil
-	}
-	all := map[string]json.RawMessage{}
-	var claims jwt.Claims
-	if err := c.verify(ctx, parsed, &claims, &all); err != nil {
-		return nil, false, fmt.Errorf("oidc: %w", err)
-	}
-	if err := claims.ValidateWithLeeway(jwt.Expected{Issuer: c.o.IssuerURL, AnyAudience: []string{c.o.ClientID}, Time: c.now()}, 0); err != nil {
-		return nil, false, fmt.Errorf("oidc: %w", err)
-	}
-	if claims.Expiry == nil {
-		return nil, false, errors.New("oidc: the token does not end")
+	all := oidcClaims{}
+	if err := json.Unmarshal(payload, &all); err != nil {
+		return nil, false, fmt.Errorf("oidc: parse claims: %w", err)
 	}
 	u, err := c.user(all)
 	if err != nil {
 		return nil, false, fmt.Errorf("oidc: %w", err)
 	}
 	return &authenticator.Response{User: u}, true, nil
-}
-
-// verify checks the signature by a key of the issuer.
-func (c *OIDC) verify(ctx context.Context, token *jwt.JSONWebToken, into ...any) error {
-	id := token.Headers[0].KeyID
-	keys, err := c.keysFor(ctx, id)
-	if err != nil {
-		return err
-	}
-	err = errors.New("no key of the issuer fits the token")
-	for _, k := range keys {
-		if err = token.Claims(k.Key, into...); err == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 // keysFor gives the keys of an id (all when there is none), fetched when they are not known.
@@ -184,38 +160,78 @@ func (c *OIDC) fetch(ctx context.Context, url string, into any) error {
 	return nil
 }
 
+// oidcClaims are a token's, by name.
+type oidcClaims map[string]json.RawMessage
+
+func (c oidcClaims) read(name string, into any) error {
+	text, there := c[name]
+	if !there {
+		return errors.New("claim not present")
+	}
+	return json.Unmarshal(text, into)
+}
+
 // user reads who the claims name.
-func (c *OIDC) user(claims map[string]json.RawMessage) (user.Info, error) {
-	for name, want := range c.o.RequiredClaims {
-		var got string
-		if json.Unmarshal(claims[name], &got) != nil || got != want {
-			return nil, fmt.Errorf("required claim %s is not %q", name, want)
-		}
+func (c *OIDC) user(all oidcClaims) (user.Info, error) {
+	name, err := c.username(all)
+	if err != nil {
+		return nil, err
 	}
-	var name string
-	if json.Unmarshal(claims[c.o.UsernameClaim], &name) != nil || name == "" {
-		return nil, fmt.Errorf("parse username claims %q: it is not there", c.o.UsernameClaim)
-	}
-	if verified, ok := claims["email_verified"]; ok && c.o.UsernameClaim == "email" && string(verified) != "true" {
-		return nil, errors.New("email not verified")
-	}
-	info := &user.DefaultInfo{Name: c.o.UsernamePrefix + name}
-	if text, ok := claims[c.o.GroupsClaim]; ok && c.o.GroupsClaim != "" {
-		var one string
-		var many []string
-		if json.Unmarshal(text, &many) != nil {
-			if json.Unmarshal(text, &one) != nil {
-				return nil, fmt.Errorf("parse groups claim %q: it is neither a string nor a list of strings", c.o.GroupsClaim)
-			}
-			many = []string{one}
-		}
-		for _, g := range many {
-			info.Groups = append(info.Groups, c.o.GroupsPrefix+g)
-		}
+	info := &user.DefaultInfo{Name: name}
+	if info.Groups, err = c.groups(all); err != nil {
+		return nil, err
 	}
 	var id string
-	if json.Unmarshal(claims["jti"], &id) == nil && id != "" {
+	if all.read("jti", &id) == nil && id != "" {
 		info.Extra = map[string][]string{user.CredentialIDKey: {"JTI=" + id}}
 	}
+	for _, claim := range slices.Sorted(maps.Keys(c.o.RequiredClaims)) {
+		if _, there := all[claim]; !there {
+			return nil, fmt.Errorf("required claim %s not present in ID token", claim)
+		}
+		var got string
+		if err := all.read(claim, &got); err != nil {
+			return nil, fmt.Errorf("parse claim %s: %w", claim, err)
+		}
+		if want := c.o.RequiredClaims[claim]; got != want {
+			return nil, fmt.Errorf("required claim %s value does not match. Got = %s, want = %s", claim, got, want)
+		}
+	}
 	return info, nil
+}
+
+func (c *OIDC) username(all oidcClaims) (string, error) {
+	var name string
+	if err := all.read(c.o.UsernameClaim, &name); err != nil {
+		return "", fmt.Errorf("parse username claims %q: %w", c.o.UsernameClaim, err)
+	}
+	if _, said := all["email_verified"]; said && c.o.UsernameClaim == "email" {
+		verified := false
+		if err := all.read("email_verified", &verified); err != nil {
+			return "", fmt.Errorf("parse 'email_verified' claim: %w", err)
+		}
+		if !verified {
+			return "", errors.New("email not verified")
+		}
+	}
+	return c.o.UsernamePrefix + name, nil
+}
+
+// groups are a list, or a single string.
+func (c *OIDC) groups(all oidcClaims) ([]string, error) {
+	if _, there := all[c.o.GroupsClaim]; !there || c.o.GroupsClaim == "" {
+		return nil, nil
+	}
+	var groups []string
+	if all.read(c.o.GroupsClaim, &groups) != nil {
+		var one string
+		if err := all.read(c.o.GroupsClaim, &one); err != nil {
+			return nil, fmt.Errorf("parse groups claim %q: %w", c.o.GroupsClaim, err)
+		}
+		groups = []string{one}
+	}
+	for i, g := range groups {
+		groups[i] = c.o.GroupsPrefix + g
+	}
+	return groups, nil
 }

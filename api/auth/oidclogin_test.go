@@ -79,9 +79,15 @@ func TestLoginWithOpenIDConnect(t *testing.T) {
 		"another's key":      {token(other, nil), "", "oidc:"},
 		"another's audience": {token(key, map[string]any{"aud": "x"}), "", "audience"},
 		"ended":              {token(key, map[string]any{"exp": now.Add(-time.Hour).Unix()}), "", "expired"},
-		"without an end":     {token(key, map[string]any{"exp": nil}), "", "does not end"},
+		"without an end":     {token(key, map[string]any{"exp": nil}), "", "failed to unmarshal claims"},
 		"no team":            {token(key, map[string]any{"team": "b"}), "", "required claim"},
-		"no name":            {token(key, map[string]any{"sub": ""}), "", "username"},
+		"no name":            {token(key, map[string]any{"sub": nil}), issuer.URL + "# oidc:dev", ""},
+		"a name of a number": {token(key, map[string]any{"sub": 5}), "", "failed to unmarshal claims"},
+		"almost begun":       {token(key, map[string]any{"nbf": now.Add(30 * time.Second).Unix()}), issuer.URL + "#jane oidc:dev", ""},
+		"not begun":          {token(key, map[string]any{"nbf": now.Add(90 * time.Second).Unix()}), "", "not before"},
+		"unsigned":           {strings.Join(append(strings.Split(token(key, nil), ".")[:2], ""), "."), "", "failed to verify id token signature"},
+		"no algorithm":       {"eyJhbGciOiJub25lIn0." + strings.Split(token(key, nil), ".")[1] + ".", "", `expected ["ES256"] got "none"`},
+		"a group of numbers": {token(key, map[string]any{"groups": []int{1}}), "", "parse groups claim"},
 		"no token":           {"abc", "", ""},
 	} {
 		resp, ok, err := login.AuthenticateToken(t.Context(), c.token)
