@@ -108,6 +108,9 @@ func (o *op) preconditions(m metav1.Object, p *metav1.Preconditions) error {
 		return nil
 	}
 	gvk := o.Resource.Hub.GVK
+	if gvk.Group == "" && gvk.Kind == "Namespace" {
+		return o.namespacePreconditions(m, p)
+	}
 	gr := schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind} // Real Kubernetes names the kind here, too.
 	if p.UID != nil && *p.UID != m.GetUID() {
 		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf(
@@ -118,6 +121,21 @@ func (o *op) preconditions(m metav1.Object, p *metav1.Preconditions) error {
 		return apierrors.NewConflict(gr, m.GetName(), fmt.Errorf(
 			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
 			*p.ResourceVersion, m.GetResourceVersion()))
+	}
+	return nil
+}
+
+// namespacePreconditions: the deletion of a namespace has upstream's own code, and own words.
+func (o *op) namespacePreconditions(m metav1.Object, p *metav1.Preconditions) error {
+	conflict := func(what string, want, have any) error {
+		return apierrors.NewConflict(o.groupResource(), m.GetName(),
+			fmt.Errorf("Precondition failed: %s in precondition: %v, %s in object meta: %v", what, want, what, have))
+	}
+	if p.UID != nil && *p.UID != m.GetUID() {
+		return conflict("UID", *p.UID, m.GetUID())
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != m.GetResourceVersion() {
+		return conflict("ResourceVersion", *p.ResourceVersion, m.GetResourceVersion())
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,9 @@ import (
 func (c *call) revisionOf(s string) (int64, error) { return wire.ParseRevision(s) }
 
 func (c *call) serveGet() error {
+	if err := refuseExport(c.req.URL.Query()["export"]); err != nil {
+		return err
+	}
 	o := &metav1.GetOptions{}
 	if err := decodeQuery(c.req.URL.Query(), o); err != nil {
 		return err
@@ -38,6 +42,21 @@ func (c *call) serveGet() error {
 		return c.notFound()
 	}
 	return c.answer(http.StatusOK, row{kv: kv})
+}
+
+// refuseExport: a parameter that once meant something is not ignored, but where it says no.
+func refuseExport(export []string) error {
+	if len(export) == 0 {
+		return nil
+	}
+	var asked bool
+	if err := runtime.Convert_Slice_string_To_bool(&export, &asked, nil); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
+	}
+	if asked {
+		return apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+	}
+	return nil
 }
 
 // serveRead answers for a resource that is computed rather than stored.

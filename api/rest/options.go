@@ -103,6 +103,10 @@ func (c *call) deleteOptions() (*metav1.DeleteOptions, error) {
 	} else if err := decodeQuery(c.req.URL.Query(), o); err != nil {
 		return nil, err
 	}
+	if unsafe := o.IgnoreStoreReadErrorWithClusterBreakingPotential; unsafe != nil && *unsafe && c.info.Verb == "deletecollection" {
+		return nil, invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(field.NewPath("ignoreStoreReadErrorWithClusterBreakingPotential"),
+			true, "is not allowed with DELETECOLLECTION, try again after removing the option")})
+	}
 	o.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	if err := invalidOptions("DeleteOptions", validation.ValidateDeleteOptions(o)); err != nil {
 		return nil, err

@@ -280,6 +280,13 @@ func TestDelete(t *testing.T) {
 	o = want(t, s, 201, "POST", configmaps, configMap("p", "", ""))
 	want(t, s, 409, "DELETE", configmaps+"/p", `{"preconditions":{"uid":"other"}}`)
 	want(t, s, 409, "DELETE", configmaps+"/p", `{"preconditions":{"resourceVersion":"1"}}`)
+	want(t, s, 201, "POST", "/api/v1/namespaces", `{"metadata":{"name":"other"}}`)
+	if got := want(t, s, 409, "DELETE", "/api/v1/namespaces/other", `{"preconditions":{"resourceVersion":"1"}}`).text("message"); !strings.HasPrefix(got, `Operation cannot be fulfilled on namespaces "other": Precondition failed: ResourceVersion in precondition: 1,`) {
+		t.Errorf("namespace of another version: %q", got)
+	}
+	want(t, s, 422, "DELETE", configmaps, `{"ignoreStoreReadErrorWithClusterBreakingPotential":true}`)
+	want(t, s, 400, "GET", configmaps+"/p?export=true", "")
+	want(t, s, 200, "GET", configmaps+"/p?export=false", "")
 	o = want(t, s, 200, "DELETE", configmaps+"/p", fmt.Sprintf(`{"propagationPolicy":"Foreground","preconditions":{"uid":%q}}`, o.text("metadata", "uid")))
 	if fmt.Sprint(o.at("metadata", "finalizers")) != "[foregroundDeletion]" {
 		t.Errorf("finalizers %v", o.at("metadata", "finalizers"))

@@ -30,6 +30,7 @@ var (
 	reToken     = regexp.MustCompile(`^eyJ[\w-]+\.([\w-]+)\.[\w-]+$`)
 	reNumber    = regexp.MustCompile(`\b\d{10}\b`)
 	reCurrent   = regexp.MustCompile(`(current: )\d+`)
+	reCompared  = regexp.MustCompile(`(ResourceVersion in (?:the precondition \(|record \(|precondition: |object meta: ))\d+`)
 	reDamaged   = regexp.MustCompile(`^(strconv\.ParseUint: parsing ")\d+`) // a resourceVersion that mutate appended to
 )
 
@@ -95,6 +96,7 @@ func normalizeText(v, key string) string {
 	v = reHash.ReplaceAllString(v, "hash=<hash>")
 	v = reTooOld.ReplaceAllString(v, "$1<rv>")
 	v = reScheme.ReplaceAllString(v, "in scheme <name>")
+	v = reCompared.ReplaceAllString(v, "$1<rv>")
 	v = reDamaged.ReplaceAllString(v, "$1<rv>")
 	return reCurrent.ReplaceAllString(v, "$1<rv>")
 }

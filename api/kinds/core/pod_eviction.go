@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -50,13 +51,17 @@ func createEviction(r *kinds.Context, in runtime.Object) (runtime.Object, error)
 		return nil, errors.NewInvalid(policyv1.SchemeGroupVersion.WithKind("Eviction").GroupKind(), r.Name, field.ErrorList{
 			field.Invalid(path, true, "can not be set for pod eviction, try after removing the option")})
 	}
-	if all := metav1validation.ValidateDeleteOptions(options); len(all) > 0 {
-		return nil, errors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", all)
+	all := []string{metav1.DryRunAll}
+	if r.DryRun && len(options.DryRun) > 0 && !slices.Equal(options.DryRun, all) {
+		return nil, fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", all, options.DryRun)
 	}
 	dryRun := r.DryRun || len(options.DryRun) > 0
 	obj, err := r.Reader.Get(r.Ctx, podsGR(), r.Namespace, r.Name)
 	if err != nil {
 		return nil, err
+	}
+	if faults := metav1validation.ValidateDeleteOptions(options); len(faults) > 0 { // the deletion's own check, so the pod is there
+		return nil, errors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", faults)
 	}
 	pod := obj.(*corev1.Pod)
 	pinned, failed, err := permit(r, pod, dryRun)
