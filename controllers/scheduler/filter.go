@@ -44,14 +44,14 @@ var checks = []check{
 	checkName, checkUnschedulable, checkTaints, checkAffinity, checkPorts, checkResources, checkVolumes, checkSpread, checkPeers,
 }
 
-// place finds the node for a pod, or says why there is none.
-func (c *cluster) place(p *corev1.Pod) (*nodeState, string) {
+// place finds the node for a pod, or says why there is none, and whom to evict for one.
+func (c *cluster) place(p *corev1.Pod) (*nodeState, string, *plan) {
 	if len(c.nodes) == 0 {
-		return nil, "no nodes available to schedule pods"
+		return nil, "no nodes available to schedule pods", nil
 	}
 	q, refused := c.ask(p)
 	if refused != "" {
-		return nil, beforeFilters(len(c.nodes), refused)
+		return nil, beforeFilters(len(c.nodes), refused), nil
 	}
 	var fit []*nodeState
 	verdicts := map[*nodeState]*verdict{}
@@ -67,9 +67,10 @@ func (c *cluster) place(p *corev1.Pod) (*nodeState, string) {
 		fit = append(fit, n)
 	}
 	if len(fit) == 0 {
-		return nil, afterFilters(p, len(c.nodes), verdicts)
+		evictions, said := c.preempt(p, verdicts)
+		return nil, afterFilters(len(c.nodes), verdicts, said), evictions
 	}
-	return c.best(q, fit), ""
+	return c.best(q, fit), "", nil
 }
 
 // filter gives a node's no, nil when it can take the pod.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // What a refused pod is told: how many nodes, why not, and whether evicting other pods would help.
@@ -16,24 +14,15 @@ func beforeFilters(nodes int, why string) string {
 	return fmt.Sprintf("0/%d nodes are available: %s. not found", nodes, why)
 }
 
-// afterFilters is the message when every node said no.
-func afterFilters(p *corev1.Pod, nodes int, verdicts map[*nodeState]*verdict) string {
-	counts, preemption := map[string]int{}, map[string]int{}
+// afterFilters is the message when every node said no, and what came of looking for pods to evict.
+func afterFilters(nodes int, verdicts map[*nodeState]*verdict, preemption string) string {
+	counts := map[string]int{}
 	for _, no := range verdicts {
 		for _, reason := range no.reasons {
 			counts[reason]++
 		}
-		if no.lasting {
-			preemption["Preemption is not helpful for scheduling"]++
-		} else {
-			preemption["No preemption victims found for incoming pod"]++
-		}
 	}
-	why := available(nodes, counts)
-	if p.Spec.PreemptionPolicy != nil && *p.Spec.PreemptionPolicy == corev1.PreemptNever {
-		return why + " preemption: not eligible due to preemptionPolicy=Never."
-	}
-	return why + " preemption: " + available(nodes, preemption)
+	return available(nodes, counts) + " preemption: " + preemption
 }
 
 // available is the sentence with the counts, sorted as text.

@@ -115,9 +115,18 @@ func step(v controllers.View, keys []controllers.Key) controllers.Outcome {
 	sort.SliceStable(queue, func(i, j int) bool { return goesFirst(queue[i], queue[j]) })
 	c := newCluster(v, list[*corev1.Node](v, controllers.Nodes), pods)
 	for _, p := range queue {
-		node, why := c.place(p)
+		node, why, evictions := c.place(p)
 		if node == nil {
-			out.Writes = append(out.Writes, refuse(v, p, why)...)
+			nominated := ""
+			if evictions != nil {
+				nominated = c.accept(evictions, p)
+			}
+			out.Writes = append(out.Writes, refuse(v, p, why, nominated)...)
+			if evictions != nil {
+				for _, victim := range evictions.victims {
+					out.Writes = append(out.Writes, evict(v, p, victim, nominated)...)
+				}
+			}
 			continue
 		}
 		node.add(p)
@@ -162,8 +171,9 @@ func bind(p *corev1.Pod, node string) controllers.Write {
 	}
 }
 
-// refuse makes the writes that tell why a pod has no node: an event, and the condition when it is news.
-func refuse(v controllers.View, p *corev1.Pod, why string) []controllers.Write {
+// refuse makes the writes that tell why a pod has no node: an event, and the condition when it is news. A nominated node is
+// where the pod will have a place soon.
+func refuse(v controllers.View, p *corev1.Pod, why, nominated string) []controllers.Write {
 	k := keyOf(p)
 	writes := []controllers.Write{event(k, p, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", shorten(why))}
 	old := condition(p)
@@ -185,6 +195,9 @@ func refuse(v controllers.View, p *corev1.Pod, why string) []controllers.Write {
 				now, ok := obj.(*corev1.Pod)
 				if !ok || now.UID != p.UID || now.Spec.NodeName != "" {
 					return nil // it is not the pod that was refused
+				}
+				if nominated != "" {
+					now.Status.NominatedNodeName = nominated
 				}
 				if have := condition(now); have != nil {
 					*have = c
