@@ -11,29 +11,30 @@ func defaultVolume(v *corev1.Volume) {
 	if v.VolumeSource == (corev1.VolumeSource{}) {
 		v.EmptyDir = &corev1.EmptyDirVolumeSource{}
 	}
-	switch {
-	case v.HostPath != nil:
+	// Each source that is named: that there is more than one is told by validation.
+	if v.HostPath != nil {
 		defaultHostPath(v.HostPath)
-	case v.Secret != nil:
+	}
+	if v.Secret != nil {
 		setOnce(&v.Secret.DefaultMode, corev1.SecretVolumeSourceDefaultMode)
-	case v.ConfigMap != nil:
+	}
+	if v.ConfigMap != nil {
 		setOnce(&v.ConfigMap.DefaultMode, corev1.ConfigMapVolumeSourceDefaultMode)
-	case v.DownwardAPI != nil:
+	}
+	if v.DownwardAPI != nil {
 		setOnce(&v.DownwardAPI.DefaultMode, corev1.DownwardAPIVolumeSourceDefaultMode)
 		defaultDownwardFiles(v.DownwardAPI.Items)
-	case v.Projected != nil:
-		defaultProjected(v.Projected)
-	case v.Ephemeral != nil:
-		if t := v.Ephemeral.VolumeClaimTemplate; t != nil {
-			defaultClaimSpec(&t.Spec)
-		}
-	case v.Image != nil:
-		if v.Image.PullPolicy == "" {
-			v.Image.PullPolicy = pullPolicy(v.Image.Reference)
-		}
-	default:
-		defaultVendorVolume(v)
 	}
+	if v.Projected != nil {
+		defaultProjected(v.Projected)
+	}
+	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+		defaultClaimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
+	}
+	if v.Image != nil && v.Image.PullPolicy == "" {
+		v.Image.PullPolicy = pullPolicy(v.Image.Reference)
+	}
+	defaultVendorVolume(v)
 }
 
 // setOnce fills in an optional number.
