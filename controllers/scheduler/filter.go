@@ -32,6 +32,7 @@ type question struct {
 	affinity nodeaffinity.RequiredNodeAffinity
 	names    map[string]bool // the only nodes that node affinity by name leaves; nil for all
 	volumes  []nodeNeed
+	late     []*corev1.PersistentVolumeClaim // that get a volume when the node is known
 	spread   []spreadCount
 	peers    *peerRules
 }
@@ -44,14 +45,22 @@ var checks = []check{
 	checkName, checkUnschedulable, checkTaints, checkAffinity, checkPorts, checkResources, checkVolumes, checkSpread, checkPeers,
 }
 
-// place finds the node for a pod, or says why there is none, and whom to evict for one.
-func (c *cluster) place(p *corev1.Pod) (*nodeState, string, *plan) {
+// decision is what came of a pod: a node, or why there is none and whom to evict for one.
+type decision struct {
+	node      *nodeState
+	question  *question
+	why       string
+	evictions *plan
+}
+
+// place decides where a pod goes.
+func (c *cluster) place(p *corev1.Pod) decision {
 	if len(c.nodes) == 0 {
-		return nil, "no nodes available to schedule pods", nil
+		return decision{why: "no nodes available to schedule pods"}
 	}
 	q, refused := c.ask(p)
 	if refused != "" {
-		return nil, beforeFilters(len(c.nodes), refused), nil
+		return decision{why: beforeFilters(len(c.nodes), refused)}
 	}
 	var fit []*nodeState
 	verdicts := map[*nodeState]*verdict{}
@@ -68,9 +77,9 @@ func (c *cluster) place(p *corev1.Pod) (*nodeState, string, *plan) {
 	}
 	if len(fit) == 0 {
 		evictions, said := c.preempt(p, verdicts)
-		return nil, afterFilters(len(c.nodes), verdicts, said), evictions
+		return decision{why: afterFilters(len(c.nodes), verdicts, said), evictions: evictions}
 	}
-	return c.best(q, fit), "", nil
+	return decision{node: c.best(q, fit), question: q}
 }
 
 // filter gives a node's no, nil when it can take the pod.
@@ -90,7 +99,7 @@ func (c *cluster) ask(p *corev1.Pod) (*question, string) {
 	if q.names, refused = namedNodes(p); refused != "" {
 		return nil, refused
 	}
-	if q.volumes, refused = volumeNeeds(c.v, p); refused != "" {
+	if q.volumes, q.late, refused = volumeNeeds(c.v, p); refused != "" {
 		return nil, refused
 	}
 	q.spread = c.countSpread(q, corev1.DoNotSchedule)
@@ -202,10 +211,15 @@ func checkResources(_ *cluster, q *question, n *nodeState) *verdict {
 	return &out
 }
 
-func checkVolumes(_ *cluster, q *question, n *nodeState) *verdict {
+func checkVolumes(c *cluster, q *question, n *nodeState) *verdict {
 	for _, need := range q.volumes {
 		if !need.fits(n.node) {
 			return noEver(need.reason)
+		}
+	}
+	if len(q.late) > 0 {
+		if _, ok := c.chooseLate(q, n.node); !ok {
+			return noEver("node(s) didn't find available persistent volumes to bind")
 		}
 	}
 	return nil

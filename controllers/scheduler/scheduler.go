@@ -115,24 +115,29 @@ func step(v controllers.View, keys []controllers.Key) controllers.Outcome {
 	sort.SliceStable(queue, func(i, j int) bool { return goesFirst(queue[i], queue[j]) })
 	c := newCluster(v, list[*corev1.Node](v, controllers.Nodes), pods)
 	for _, p := range queue {
-		node, why, evictions := c.place(p)
-		if node == nil {
-			nominated := ""
-			if evictions != nil {
-				nominated = c.accept(evictions, p)
-			}
-			out.Writes = append(out.Writes, refuse(v, p, why, nominated)...)
-			if evictions != nil {
-				for _, victim := range evictions.victims {
-					out.Writes = append(out.Writes, evict(v, p, victim, nominated)...)
-				}
-			}
-			continue
-		}
-		node.add(p)
-		out.Writes = append(out.Writes, bind(p, node.node.Name))
+		out.Writes = append(out.Writes, c.carryOut(p, c.place(p))...)
 	}
 	return out
+}
+
+// carryOut makes the writes of a decision, and counts what it takes.
+func (c *cluster) carryOut(p *corev1.Pod, d decision) []controllers.Write {
+	switch {
+	case d.evictions != nil:
+		node := c.accept(d.evictions, p)
+		writes := refuse(c.v, p, d.why, node)
+		for _, victim := range d.evictions.victims {
+			writes = append(writes, evict(c.v, p, victim, node)...)
+		}
+		return writes
+	case d.node == nil:
+		return refuse(c.v, p, d.why, "")
+	}
+	d.node.add(p)
+	if len(d.question.late) > 0 {
+		return c.reserve(d.question, d.node.node)
+	}
+	return []controllers.Write{bind(p, d.node.node.Name)}
 }
 
 // goesFirst orders the queue: by priority, then by age.

@@ -20,9 +20,9 @@ type nodeNeed struct {
 
 func (n nodeNeed) fits(node *corev1.Node) bool { return n.selector == nil || n.selector.Match(node) }
 
-// volumeNeeds looks at the pod's claims; the text says why the pod cannot be placed at all.
-func volumeNeeds(v controllers.View, p *corev1.Pod) ([]nodeNeed, string) {
-	var needs []nodeNeed
+// volumeNeeds looks at the pod's claims: what they ask of the node, and those that wait for it. The text says why the pod
+// cannot be placed at all.
+func volumeNeeds(v controllers.View, p *corev1.Pod) (needs []nodeNeed, late []*corev1.PersistentVolumeClaim, refused string) {
 	unbound := false
 	for i := range p.Spec.Volumes {
 		name := claimName(p, &p.Spec.Volumes[i])
@@ -32,18 +32,22 @@ func volumeNeeds(v controllers.View, p *corev1.Pod) ([]nodeNeed, string) {
 		claim, ok := get[*corev1.PersistentVolumeClaim](v, controllers.PersistentVolumeClaims, p.Namespace, name)
 		if !ok {
 			if p.Spec.Volumes[i].Ephemeral != nil {
-				return nil, fmt.Sprintf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", name)
+				return nil, nil, fmt.Sprintf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", name)
 			}
-			return nil, fmt.Sprintf("persistentvolumeclaim %q not found", name)
+			return nil, nil, fmt.Sprintf("persistentvolumeclaim %q not found", name)
 		}
 		if claim.Status.Phase == corev1.ClaimLost {
-			return nil, fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", name, claim.Spec.VolumeName)
+			return nil, nil, fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", name, claim.Spec.VolumeName)
 		}
 		if claim.DeletionTimestamp != nil {
-			return nil, fmt.Sprintf("persistentvolumeclaim %q is being deleted", name)
+			return nil, nil, fmt.Sprintf("persistentvolumeclaim %q is being deleted", name)
 		}
 		if claim.Spec.VolumeName == "" {
-			unbound = unbound || bindsAtOnce(v, claim)
+			if bindsAtOnce(v, claim) {
+				unbound = true
+			} else {
+				late = append(late, claim)
+			}
 			continue
 		}
 		volume, ok := get[*corev1.PersistentVolume](v, controllers.PersistentVolumes, "", claim.Spec.VolumeName)
@@ -58,9 +62,9 @@ func volumeNeeds(v controllers.View, p *corev1.Pod) ([]nodeNeed, string) {
 		}
 	}
 	if unbound {
-		return nil, "pod has unbound immediate PersistentVolumeClaims"
+		return nil, nil, "pod has unbound immediate PersistentVolumeClaims"
 	}
-	return needs, ""
+	return needs, late, ""
 }
 
 // claimName is the claim behind a volume, "" when there is none.
