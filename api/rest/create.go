@@ -147,18 +147,22 @@ func (o *op) takenMeanwhile() error {
 	return err
 }
 
+// post reads what a POST brings.
+func (c *call) post() (body []byte, mediaType string, o *metav1.CreateOptions, err error) {
+	if mediaType, err = c.inputType(); err != nil {
+		return nil, "", nil, err
+	}
+	if body, err = c.readBody(); err != nil {
+		return nil, "", nil, err
+	}
+	o = &metav1.CreateOptions{}
+	return body, mediaType, o, c.createOptions(o)
+}
+
 // serveCreate answers POST on a collection.
 func (c *call) serveCreate() error {
-	mediaType, err := c.inputType()
+	body, mediaType, options, err := c.post()
 	if err != nil {
-		return err
-	}
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	options := &metav1.CreateOptions{}
-	if err := c.createOptions(options); err != nil {
 		return err
 	}
 	obj, err := c.decode(body, mediaType, options.FieldValidation)

@@ -18,16 +18,8 @@ import (
 
 // serveCreateFunc decodes the body and hands it to the kind's own function.
 func (c *call) serveCreateFunc() error {
-	mediaType, err := c.inputType()
+	body, mediaType, options, err := c.post()
 	if err != nil {
-		return err
-	}
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	options := &metav1.CreateOptions{}
-	if err := c.createOptions(options); err != nil {
 		return err
 	}
 	create := c.Resource.Create
