@@ -16,7 +16,7 @@ run: bin/kuberow ## start a cluster in .kuberow (Docker pods when an engine answ
 
 test: bin/kuberow $(KUBECTL) $(KUBECTLS_OLD) clients ## all tests; those on Docker when an engine answers (required with KUBEROW_REQUIRE_DOCKER=1)
 	go vet ./...
-	cd golden/reference && go vet . && go test .
+	cd golden/reference && go vet . && KUBEROW=$(CURDIR)/bin/kuberow go test -count=1 .
 	KUBEROW_E2E=1 KUBEROW=$(CURDIR)/bin/kuberow KUBECTL=$(CURDIR)/$(KUBECTL) KUBECTL_1_32=$(CURDIR)/bin/kubectl-1.32 KUBECTL_1_34=$(CURDIR)/bin/kubectl-1.34 go test -timeout 30m ./...
 
 clients: bin/kuberow golden/clients/node/node_modules ## the tests of other clients: client-go, controller-runtime, helm, client-node

@@ -11,8 +11,9 @@
 //	reference up       start etcd, kube-apiserver and a kuberow, each in a new directory (servers.go)
 //	reference replay   send the exchanges of a file to both servers (exchange.go)
 //	reference mutate   send each object of a file, changed in every place and way (mutate.go)
+//	reference record   keep a digest of each of upstream's answers (answers.go)
 //
-// Both take the two servers' addresses, so any server that speaks the
+// Replay and mutate take the two servers' addresses, so any server that speaks the
 // Kubernetes API can stand on either side.
 //
 // # The hardest part

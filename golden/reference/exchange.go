@@ -190,13 +190,9 @@ func replay(args []string) (int, error) {
 	own.token = reference.token
 	different, total := 0, 0
 	for _, name := range flags.Args() {
-		raw, err := os.ReadFile(name)
+		exchanges, err := readFile(name)
 		if err != nil {
-			return 0, fmt.Errorf("read exchanges: %w", err)
-		}
-		exchanges, err := readExchanges(raw)
-		if err != nil {
-			return 0, fmt.Errorf("read exchanges of %s: %w", name, err)
+			return 0, err
 		}
 		total += len(exchanges)
 		for _, together := range batches(exchanges) {
@@ -216,6 +212,18 @@ func replay(args []string) (int, error) {
 	}
 	fmt.Printf("replay: %d of %d exchanges agree\n", total-different, total)
 	return different, nil
+}
+
+func readFile(name string) ([]exchange, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read exchanges: %w", err)
+	}
+	exchanges, err := readExchanges(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read exchanges of %s: %w", name, err)
+	}
+	return exchanges, nil
 }
 
 func readExchanges(raw []byte) (exchanges []exchange, err error) {

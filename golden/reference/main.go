@@ -8,7 +8,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(2, "reference: want a command: up, replay or mutate")
+		fail(2, "reference: want a command: up, replay, mutate or record")
 	}
 	var err error
 	differences := 0
@@ -19,8 +19,10 @@ func main() {
 		differences, err = replay(args)
 	case "mutate":
 		differences, err = mutate(args)
+	case "record":
+		err = record(args)
 	default:
-		fail(2, "reference: no command "+name+"; want up, replay or mutate")
+		fail(2, "reference: no command "+name+"; want up, replay, mutate or record")
 	}
 	if err != nil {
 		fail(2, "reference: "+err.Error())

@@ -26,6 +26,7 @@ var (
 	reSuffix    = regexp.MustCompile(`(\w)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 	reHash      = regexp.MustCompile(`hash=[0-9A-F]+`)
 	reTooOld    = regexp.MustCompile(`(too old resource version: )\d+ \(\d+\)`)
+	reServer    = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}\b`)
 	reScheme    = regexp.MustCompile(`in scheme "[^"]*"`) // a place in upstream's source, which depends on how it was built
 	reToken     = regexp.MustCompile(`^eyJ[\w-]+\.([\w-]+)\.[\w-]+$`)
 	reNumber    = regexp.MustCompile(`\b\d{10}\b`)
@@ -95,6 +96,7 @@ func normalizeText(v, key string) string {
 	}
 	v = reHash.ReplaceAllString(v, "hash=<hash>")
 	v = reTooOld.ReplaceAllString(v, "$1<rv>")
+	v = reServer.ReplaceAllString(v, "<server>")
 	v = reScheme.ReplaceAllString(v, "in scheme <name>")
 	v = reCompared.ReplaceAllString(v, "$1<rv>")
 	v = reDamaged.ReplaceAllString(v, "$1<rv>")

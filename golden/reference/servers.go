@@ -57,17 +57,14 @@ func up(args []string) error {
 	flags.StringVar(&p.more.own, "flags", "", "more flags for kuberow, separated by spaces")
 	flags.Parse(args)
 
-	var err error
-	if p.dir, err = os.MkdirTemp("", "reference-"); err != nil {
-		return fmt.Errorf("make directory: %w", err)
+	made, err := newPlane(tokens)
+	if err != nil {
+		return err
 	}
-	defer os.RemoveAll(p.dir)
-	defer p.stop()
+	p.dir = made.dir
+	defer p.remove()
 	if *tokenFile == "" {
-		*tokenFile = filepath.Join(p.dir, "tokens.csv")
-		if err := os.WriteFile(*tokenFile, []byte(tokens), 0o600); err != nil {
-			return fmt.Errorf("write token file: %w", err)
-		}
+		*tokenFile = p.tokenFile()
 	}
 	if err := p.upstream(*refPort, *tokenFile); err != nil {
 		return err
@@ -82,6 +79,27 @@ func up(args []string) error {
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	<-interrupted
 	return nil
+}
+
+// newPlane makes the directory of a plane, with a token file in it.
+func newPlane(tokens string) (*plane, error) {
+	dir, err := os.MkdirTemp("", "reference-")
+	if err != nil {
+		return nil, fmt.Errorf("make directory: %w", err)
+	}
+	p := &plane{dir: dir}
+	if err := os.WriteFile(p.tokenFile(), []byte(tokens), 0o600); err != nil {
+		return nil, fmt.Errorf("write token file: %w", err)
+	}
+	return p, nil
+}
+
+func (p *plane) tokenFile() string { return filepath.Join(p.dir, "tokens.csv") }
+
+// remove stops the servers and forgets what they kept.
+func (p *plane) remove() {
+	p.stop()
+	os.RemoveAll(p.dir)
 }
 
 // upstream starts etcd, kube-apiserver and, if asked, what reacts to them.
