@@ -17,14 +17,6 @@ import (
 	"sync"
 )
 
-// users is the token file of both servers when answers are recorded and compared.
-const users = tokens + `alicetoken,alice,alice-uid,"devs,readers"
-bobtoken,bob,bob-uid
-n1token,system:node:n1,n1-uid,"system:nodes"
-n2token,system:node:n2,n2-uid,"system:nodes"
-badnodetoken,system:node:n3,n3-uid
-`
-
 // unstable stands for the digest of an answer that two runs of upstream give differently.
 const unstable = "-"
 
@@ -99,7 +91,7 @@ func record(args []string) error {
 
 // freshAnswers are those of a new etcd and kube-apiserver.
 func freshAnswers(bin string, port int, exchanges []exchange) ([]string, error) {
-	p, err := newPlane(users)
+	p, err := newPlane()
 	if err != nil {
 		return nil, err
 	}

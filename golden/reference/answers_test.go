@@ -48,7 +48,7 @@ func TestAnswersAreUpstreams(t *testing.T) {
 
 func startKuberow(t *testing.T, binary string) *server {
 	t.Helper()
-	p, err := newPlane(users)
+	p, err := newPlane()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,14 @@ import (
 	"time"
 )
 
-const tokens = `admintoken,admin,admin-uid,"system:masters"` + "\n"
+// users are who the exchanges are sent by.
+const users = `admintoken,admin,admin-uid,"system:masters"
+alicetoken,alice,alice-uid,"devs,readers"
+bobtoken,bob,bob-uid
+n1token,system:node:n1,n1-uid,"system:nodes"
+n2token,system:node:n2,n2-uid,"system:nodes"
+badnodetoken,system:node:n3,n3-uid
+`
 
 const kubeconfig = `apiVersion: v1
 kind: Config
@@ -52,12 +59,12 @@ func up(args []string) error {
 	ownPort := flags.Int("port", 16443, "port of kuberow")
 	flags.BoolVar(&p.controllers, "controllers", false, "also start the controllers and the scheduler, on both sides")
 	nodes := flags.Int("nodes", 0, "simulated nodes of kuberow")
-	tokenFile := flags.String("token-auth-file", "", "token file for both; default: admintoken for a cluster administrator")
+	tokenFile := flags.String("token-auth-file", "", "token file for both; default: admintoken for a cluster administrator, and the users of the exchanges")
 	flags.StringVar(&p.more.reference, "reference-flags", "", "more flags for kube-apiserver, separated by spaces")
 	flags.StringVar(&p.more.own, "flags", "", "more flags for kuberow, separated by spaces")
 	flags.Parse(args)
 
-	made, err := newPlane(tokens)
+	made, err := newPlane()
 	if err != nil {
 		return err
 	}
@@ -82,13 +89,13 @@ func up(args []string) error {
 }
 
 // newPlane makes the directory of a plane, with a token file in it.
-func newPlane(tokens string) (*plane, error) {
+func newPlane() (*plane, error) {
 	dir, err := os.MkdirTemp("", "reference-")
 	if err != nil {
 		return nil, fmt.Errorf("make directory: %w", err)
 	}
 	p := &plane{dir: dir}
-	if err := os.WriteFile(p.tokenFile(), []byte(tokens), 0o600); err != nil {
+	if err := os.WriteFile(p.tokenFile(), []byte(users), 0o600); err != nil {
 		return nil, fmt.Errorf("write token file: %w", err)
 	}
 	return p, nil
