@@ -6,12 +6,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // TestAnswersAreUpstreams sends the exchanges to kuberow, and holds each answer to the digest of upstream's in answers/. Those
-// that cannot agree are in answers/known.txt, with why. KUBEROW names the binary.
+// that cannot agree are in answers/known.txt, with why. Some answers depend on when a second ends or what a server does by
+// itself meanwhile: as upstream has two runs to be of one mind, kuberow has two to agree with it. KUBEROW names the binary.
 func TestAnswersAreUpstreams(t *testing.T) {
 	binary := os.Getenv("KUBEROW")
 	if binary == "" {
@@ -33,13 +35,23 @@ func TestAnswersAreUpstreams(t *testing.T) {
 			if len(want) != len(exchanges) {
 				t.Fatalf("%d answers to %d exchanges: record them again", len(want), len(exchanges))
 			}
-			got := startKuberow(t, binary).answers(exchanges)
-			for i, x := range exchanges {
-				if strings.HasPrefix(want[i], unstable) || known[name+" "+x.ID] {
-					continue
+			differ := func() (ids []int, got []string) {
+				got = startKuberow(t, binary).answers(exchanges)
+				for i, x := range exchanges {
+					if !strings.HasPrefix(want[i], unstable) && !known[name+" "+x.ID] && got[i] != want[i] {
+						ids = append(ids, i)
+					}
 				}
-				if got[i] != want[i] {
-					t.Errorf("%s %s: want %s, got %s", x.Method, x.Path, want[i], got[i])
+				return ids, got
+			}
+			first, got := differ()
+			if len(first) == 0 {
+				return
+			}
+			second, _ := differ()
+			for _, i := range first {
+				if slices.Contains(second, i) {
+					t.Errorf("%s %s: want %s, got %s", exchanges[i].Method, exchanges[i].Path, want[i], got[i])
 				}
 			}
 		})
