@@ -150,7 +150,9 @@ func labelNode(k Key, n *corev1.Node, out *Outcome) {
 		return
 	}
 	w := mutation(k, Nodes, "", n, func(node *corev1.Node) error {
-		maps.Copy(node.Labels, old)
+		if node.Labels != nil { // else they went meanwhile, and the old ones with them
+			maps.Copy(node.Labels, old)
+		}
 		return nil
 	})
 	w.Ignore, w.Patch = Gone, true
