@@ -27,6 +27,7 @@ func TestAnswersAreUpstreams(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			want := readLinesOf(t, filepath.Join("answers", name+".txt"))
 			exchanges, err := readFile(file)
 			if err != nil {
