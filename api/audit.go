@@ -49,7 +49,6 @@ type trail struct {
 	requestType string        // its Content-Type
 	response    bytes.Buffer  // the answer, as far as it is told
 	answer      bool          // collect it
-	plainLimit  int           // how much of it
 }
 
 const maxUserAgent = 1024

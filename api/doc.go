@@ -2,7 +2,8 @@
 // same chain before a handler sees it.
 //
 //	recover -> audit id -> what is asked (RequestInfo) -> until when (deadline) -> who asks (authentication)
-//	        -> audit -> as whom (impersonation) -> is there room (in flight) -> may he (authorization) -> route
+//	        -> audit -> as whom (impersonation) -> under which FlowSchema -> is there room (in flight)
+//	        -> may he (authorization) -> route
 //
 // Requests for resources go on to api/rest; the rest of the paths belong to
 // handlers that the server is given by prefix (discovery, OpenAPI, streams),

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -81,4 +83,35 @@ func uidOf(t *testing.T, s *apitest.Server, path string) string {
 		t.Fatalf("%v in %s", err, body)
 	}
 	return string(m.UID)
+}
+
+// What naming the FlowSchema costs a read: with none, and behind as many that do not match as a new cluster has.
+func BenchmarkFlowSchemas(b *testing.B) {
+	s := apitest.Start(b, slices.Concat(core.Resources(), flowcontrol.Resources()), nil)
+	s.Do("POST", configmaps, `{"metadata":{"name":"a"}}`, "Content-Type", "application/json")
+	read := func(b *testing.B) {
+		for b.Loop() {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest("GET", configmaps+"/a", nil))
+			if w.Code != http.StatusOK {
+				b.Fatal(w.Body)
+			}
+		}
+	}
+	b.Run("none", read)
+	s.Do("POST", "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+		"metadata: {name: l}\nspec: {type: Limited, limited: {nominalConcurrencyShares: 1, limitResponse: {type: Reject}}}\n", "Content-Type", "application/yaml")
+	for i := range 11 {
+		subject := "{kind: User, user: {name: nobody}}"
+		if i == 10 {
+			subject = "{kind: Group, group: {name: '*'}}"
+		}
+		code, answer := s.Do("POST", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", fmt.Sprintf("metadata: {name: s%d}\nspec: {matchingPrecedence: %d, "+
+			"priorityLevelConfiguration: {name: l}, rules: [{subjects: [%s], resourceRules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*']}]}]}\n",
+			i, 100+i, subject), "Content-Type", "application/yaml")
+		if code != http.StatusCreated {
+			b.Fatal(answer)
+		}
+	}
+	b.Run("eleven", read)
 }
